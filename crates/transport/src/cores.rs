@@ -4,6 +4,7 @@
 //! (`SO_REUSEPORT`), and no lock is shared on the way of a request. It balances nothing: the kernel
 //! spreads connections over the cores' sockets. The binary starts it once.
 
+use crate::outbox::OutboxFlusher;
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -88,6 +89,7 @@ impl Core {
                 };
                 let _ = built.send(Ok(()));
                 runtime.block_on(async {
+                    tokio::task::spawn_local(OutboxFlusher::default());
                     while let Some(job) = waiting.recv().await {
                         job();
                     }

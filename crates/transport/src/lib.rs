@@ -14,6 +14,7 @@ mod drain;
 mod listen;
 pub mod neighbours;
 pub mod netlink;
+mod outbox;
 mod own_addresses;
 pub mod proxy_protocol;
 pub mod quic_client;

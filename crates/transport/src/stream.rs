@@ -1,13 +1,16 @@
 //! A TCP connection that troubles the reactor only when it must wait.
 //!
 //! Most requests have arrived when their connection is accepted, and most answers fit the socket's
-//! buffer: such a connection is read, answered and closed without ever being registered. Shutting
-//! down writing is left to the close that follows (one system call less); a tunnel asks for it with
-//! [`Stream::shutdown_write`]. Made by [`crate::accept_loop`] and [`dial`].
+//! buffer: such a connection is read, answered and closed without ever being registered. What is
+//! written to one that has waited is gathered with what its core sends to others
+//! ([`crate::outbox`]). Shutting down writing is left to the close that follows (one system call
+//! less); a tunnel asks for it with [`Stream::shutdown_write`]. Made by [`crate::accept_loop`] and
+//! [`dial`].
 
 use crate::connection_limits::ConnectionPermit;
 use crate::dial_options::DialOptions;
 use crate::listen::local_address;
+use crate::outbox::{self, GatheredSocket, GatheredWrite};
 use crate::sys;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -20,6 +23,7 @@ use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::unix::AsyncFd;
@@ -47,7 +51,7 @@ pub struct Stream {
 enum StreamSocket {
     /// Not known to the reactor.
     Free(OwnedFd),
-    Registered(AsyncFd<OwnedFd>),
+    Registered(Arc<GatheredSocket>),
     /// While it changes hands, within one call only.
     Moving,
 }
@@ -103,9 +107,9 @@ async fn dial_unbounded(address: SocketAddr, options: &DialOptions) -> io::Resul
     let socket = match connect(&socket, &address) {
         Ok(()) => StreamSocket::Free(socket),
         Err(Errno::INPROGRESS) => {
-            let socket = sys::register(socket).map_err(|(_, why)| why)?;
-            socket.writable().await?.retain_ready();
-            sockopt::socket_error(socket.get_ref())??;
+            let socket = GatheredSocket::register(socket).map_err(|(_, why)| why)?;
+            socket.fd().writable().await?.retain_ready();
+            sockopt::socket_error(socket.as_fd())??;
             StreamSocket::Registered(socket)
         }
         Err(why) => return Err(why.into()),
@@ -198,7 +202,12 @@ impl Stream {
     /// Tells the other end that nothing more will be written, while reading goes on: what a tunnel
     /// does when one side has ended.
     pub fn shutdown_write(&self) -> io::Result<()> {
-        shutdown(self.as_fd(), Shutdown::Write).map_err(Into::into)
+        match &self.socket {
+            StreamSocket::Registered(socket) => socket.shutdown_write(),
+            StreamSocket::Free(_) | StreamSocket::Moving => {
+                shutdown(self.as_fd(), Shutdown::Write).map_err(Into::into)
+            }
+        }
     }
 
     /// True if the reactor knows this connection; tests and figures ask.
@@ -208,13 +217,17 @@ impl Stream {
 
     /// The socket as the reactor knows it, registered now if it was not.
     fn registered(&mut self) -> io::Result<&AsyncFd<OwnedFd>> {
+        self.gathered().map(|socket| socket.fd())
+    }
+
+    fn gathered(&mut self) -> io::Result<&Arc<GatheredSocket>> {
         if let StreamSocket::Free(_) = self.socket {
             let StreamSocket::Free(socket) =
                 std::mem::replace(&mut self.socket, StreamSocket::Moving)
             else {
                 unreachable!("matched on the line above");
             };
-            self.socket = match sys::register(socket) {
+            self.socket = match GatheredSocket::register(socket) {
                 Ok(socket) => StreamSocket::Registered(socket),
                 Err((socket, why)) => {
                     self.socket = StreamSocket::Free(socket);
@@ -228,15 +241,15 @@ impl Stream {
         }
     }
 
-    /// Does `write` at once or when the socket has room.
+    /// Writes `pieces`: at once, with what its core sends next, or when the socket has room.
     fn poll_send(
         &mut self,
         cx: &mut Context<'_>,
-        write: impl Fn(BorrowedFd<'_>) -> rustix::io::Result<usize>,
+        pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         if let StreamSocket::Free(socket) = &self.socket {
             let turn = ready!(coop::poll_proceed(cx));
-            match write(socket.as_fd()) {
+            match write_now(socket.as_fd(), pieces) {
                 Err(Errno::AGAIN) => {}
                 outcome => {
                     turn.made_progress();
@@ -244,13 +257,35 @@ impl Stream {
                 }
             }
         }
-        let socket = self.registered()?;
+        let socket = self.gathered()?;
+        let turn = ready!(coop::poll_proceed(cx));
+        if let GatheredWrite::Taken(count) = ready!(socket.poll_write(cx, pieces))? {
+            turn.made_progress();
+            return Poll::Ready(count_moved(cx, Ok(count)));
+        }
+        drop(turn);
         loop {
-            let mut room = ready!(socket.poll_write_ready(cx))?;
-            match room.try_io(|socket| write(socket.as_fd()).map_err(Into::into)) {
+            let mut room = ready!(socket.fd().poll_write_ready(cx))?;
+            match room.try_io(|socket| write_now(socket.as_fd(), pieces).map_err(Into::into)) {
                 Ok(outcome) => return Poll::Ready(count_moved(cx, outcome)),
                 Err(_would_block) => {}
             }
+        }
+    }
+}
+
+fn write_now(socket: BorrowedFd<'_>, pieces: &[IoSlice<'_>]) -> rustix::io::Result<usize> {
+    match pieces {
+        [piece] => send(socket, piece, SendFlags::NOSIGNAL),
+        // SIGPIPE is ignored by the standard library's start-up code.
+        _ => rustix::io::writev(socket, pieces),
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if let StreamSocket::Registered(socket) = &self.socket {
+            socket.keep_until_sent(&mut self.permit);
         }
     }
 }
@@ -273,7 +308,7 @@ impl AsFd for Stream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.socket {
             StreamSocket::Free(socket) => socket.as_fd(),
-            StreamSocket::Registered(socket) => socket.get_ref().as_fd(),
+            StreamSocket::Registered(socket) => socket.as_fd(),
             StreamSocket::Moving => unreachable!("no method leaves it so"),
         }
     }
@@ -295,6 +330,7 @@ impl AsyncRead for Stream {
                 }
             }
         }
+        outbox::count_read();
         let socket = self.registered()?;
         loop {
             let mut data = ready!(socket.poll_read_ready(cx))?;
@@ -324,7 +360,7 @@ impl AsyncWrite for Stream {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let bytes = &bytes[..bytes.len().min(SENT_AT_ONCE_MAX)];
-        self.poll_send(cx, |socket| send(socket, bytes, SendFlags::NOSIGNAL))
+        self.poll_send(cx, &[IoSlice::new(bytes)])
     }
 
     fn poll_write_vectored(
@@ -332,16 +368,19 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        // SIGPIPE is ignored by the standard library's start-up code.
-        self.poll_send(cx, |socket| rustix::io::writev(socket, pieces))
+        self.poll_send(cx, pieces)
     }
 
     fn is_write_vectored(&self) -> bool {
         true
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    /// Waits for what the socket had no room for; what is to be sent with others is on its way.
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &self.socket {
+            StreamSocket::Registered(socket) => socket.poll_sent(cx),
+            StreamSocket::Free(_) | StreamSocket::Moving => Poll::Ready(Ok(())),
+        }
     }
 
     /// Nothing: the close that follows says the same. See [`Stream::shutdown_write`].

@@ -4,5 +4,6 @@
 mod connections;
 mod handshakes;
 mod hellos;
+mod outbox;
 mod records;
 mod support;
