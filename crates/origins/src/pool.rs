@@ -220,10 +220,11 @@ pub(super) fn has_room(key: &PoolKey, caps: &PoolCaps) -> bool {
     POOL.with_borrow(|pool| pool.count < caps.total_for(key))
 }
 
-/// Keeps a connection for later. At a cap, or when it is closed, it is dropped.
-pub(super) fn put_idle(key: PoolKey, mut open: OpenConnection, caps: PoolCaps) {
+/// Keeps a connection for later; at a cap it is dropped. Whether its server has closed it is asked
+/// when it is taken.
+pub(super) fn put_idle(key: PoolKey, open: OpenConnection, caps: PoolCaps) {
     let now = Instant::now();
-    if open.sender.is_closed() || !caps.permit(open.since, open.requests, now) {
+    if !caps.permit(open.since, open.requests, now) {
         return;
     }
     POOL.with_borrow_mut(|pool| {
