@@ -22,7 +22,7 @@ pub struct CachingRules {
     pub stale: StaleUse,
     /// Treatment of `Set-Cookie`.
     pub cookies: SetCookie,
-    /// The part of the time since `Last-Modified` a response without explicit freshness stays
+    /// Part of the time since `Last-Modified` for which a response without explicit freshness stays
     /// fresh, in percent: 0 (never) to 100. RFC 9111 §4.2.2 names 10 as typical; httpd and Traffic
     /// Server take it too.
     pub heuristic_percent: u8,

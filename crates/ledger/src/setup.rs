@@ -21,7 +21,7 @@ pub struct Settings {
     /// Time for which a row of the request log is kept, and with it the names and clients that the
     /// top tables count. `0` keeps no rows, names or clients at all. Default 30d, from 0 to 3650d.
     pub keep: Text<TimeSpan>,
-    /// The part of a client's address is stored: all of it (`none`), or only its network
+    /// Part of a client's address that is stored: all of it (`none`), or only its network
     /// (`network`: IPv4 /24, IPv6 /48). Default none.
     pub anonymise: AnonymiseMode,
     /// Requests that become rows of the log. Counters, charts and metrics count all of them in any

@@ -70,7 +70,7 @@ pub struct SiteSettings {
     /// Other addresses by path; the first that matches counts, before any file. At most 256.
     /// Default none.
     pub redirects: Vec<SiteRedirectSettings>,
-    /// The part of the site's small files (up to 256 KiB each) is kept in memory; those asked for
+    /// Part of the site's small files (up to 256 KiB each) that is kept in memory; those asked for
     /// most stay. 0 keeps none, 16 GiB is the most. Default 64 MiB.
     pub memory: Text<ByteSize>,
     /// HTTPS: certificates, and which clients are let in.

@@ -25,7 +25,7 @@ pub(crate) struct RowBatch<'b> {
     pub(crate) counts: &'b CounterSums,
     /// The minute since 1970 in which to count it.
     pub(crate) minute: u64,
-    /// The part of a client's address is stored.
+    /// Part of a client's address that is stored.
     pub(crate) anonymise: AnonymiseMode,
     /// Who knows the rules.
     pub(crate) rules: &'b dyn RuleTexts,

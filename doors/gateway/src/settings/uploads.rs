@@ -20,8 +20,8 @@ pub struct UploadSettings {
     /// asked; `auto` takes those as a whole that fit into memory or that a client is slow with. A
     /// route may say otherwise. Default `stream`.
     pub mode: UploadMode,
-    /// The part of one body is kept in memory; what is longer goes to disk. Default 256KiB, at most
-    /// 64MiB.
+    /// Part of one body that is kept in memory; what is longer goes to disk. Default 256KiB, at
+    /// most 64MiB.
     pub memory: Text<ByteSize>,
     /// The same for all bodies together. Beyond it they go to disk from their first byte. Default
     /// 64MiB.
