@@ -159,6 +159,7 @@ def main():
         print(report.markdown(json.loads(Path(options.source).read_text())))
         return
     with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)  # the server becomes nobody where root starts it
         folder = Path(name)
         prepare(folder)
         jobs = chosen(options.what, folder)

@@ -101,6 +101,7 @@ def started(kind, rounds):
             sheet.row(f"idle-{kind}", f"held in memory, five doors idle, {title}", "MB")]
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as name:
+            Path(name).chmod(0o755)  # the server becomes nobody where root starts it
             folder = Path(name)
             lists = lists_of(kind, folder)
             if not lists:
@@ -139,6 +140,7 @@ def main():
                 into.add(row)
     if "contact" in what:
         with tempfile.TemporaryDirectory() as name:
+            Path(name).chmod(0o755)  # the server becomes nobody where root starts it
             folder = Path(name)
             edge = Edge(folder, contact.lists(folder, options.names))
             try:

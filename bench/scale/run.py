@@ -218,6 +218,7 @@ def main():
     into = sheet.Sheet("scale", "Growth", QUESTION, {"tidegate": process.output_of(BINARY, "--version")})
     plots = {}
     with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)  # the server becomes nobody where root starts it
         for what in options.what or SIZES:
             for found in measure(what, Path(folder), options):
                 if isinstance(found, tuple):

@@ -155,6 +155,7 @@ def main():
     options = parser.parse_args()
     into = sheet.Sheet("soak", "Endurance", QUESTION, {"tidegate": process.output_of(BINARY, "--version")})
     with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)  # the server becomes nobody where root starts it
         folder = Path(name)
         state, has_disk = doors.small_disk(folder, DISK_MB)
         if not has_disk:
