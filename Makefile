@@ -15,6 +15,7 @@ BENCH_PACKAGES := apache2-bin caddy apache2-utils dnsperf httperf wrk wget valgr
 BENCH_FLAGS := $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS))
 BENCHES := dns pixel proxy web gateway browser scale edge
 
+PROFDATA = $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata)
 .PHONY: help run test dist dashboard test-packages cache-suite lint unit e2e fuzz-smoke bench bench-peers instructions \
 	soak book clean $(BENCHES:%=bench-%)
 
@@ -22,7 +23,7 @@ help:
 	@echo "make run      build Tidegate and start all five doors on this machine"
 	@echo "make test     everything that CI runs"
 	@echo "make book     the manual as a searchable site in target/book"
-	@echo "make dist     the release binary, optimised as a whole (slow)"
+	@echo "make dist     the release binary, optimised as a whole (slow; PGO=1: trained first, much slower)"
 	@echo "make bench    measure beside the peers that are installed (QUICK=1: only see that it works; ROUNDS=N)"
 	@echo "make bench-dns, bench-pixel, bench-proxy, bench-web, bench-gateway, bench-browser, bench-scale, bench-edge   one of it"
 	@echo "make bench-peers   install the peers that Debian has"
@@ -32,9 +33,19 @@ run: dashboard
 	$(CARGO) build --release --locked
 	exec target/release/tidegate run
 
-dist: dashboard
-	$(CARGO) build --profile dist --locked
+# PGO=1: a build that counts is trained first (bench/train.py), and the release binary is laid out by what it counted.
+# LLVM's tools must be those of the compiler: `rustup component add llvm-tools`.
+dist: dashboard $(if $(filter 1,$(PGO)),target/pgo/trained.profdata)
+	$(if $(filter 1,$(PGO)),RUSTFLAGS=-Cprofile-use=$(CURDIR)/target/pgo/trained.profdata) $(CARGO) build --profile dist --locked
 	@ls -l target/dist/tidegate
+
+.PHONY: target/pgo/trained.profdata
+target/pgo/trained.profdata: dashboard
+	@test -n "$(PROFDATA)" || { echo "make dist PGO=1 needs llvm-profdata: rustup component add llvm-tools"; exit 1; }
+	RUSTFLAGS=-Cprofile-generate=$(CURDIR)/target/pgo/build $(CARGO) build --profile dist --locked --target-dir target/pgo
+	rm -rf target/pgo/raw
+	bench/train.py target/pgo/dist/tidegate target/pgo/raw
+	$(PROFDATA) merge -o $@ target/pgo/raw/*.profraw
 
 # The dashboard is built from dashboard/src into dashboard/dist, which the binary embeds.
 dashboard: dashboard/dist/index.html
