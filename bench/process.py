@@ -10,7 +10,9 @@ import signal
 import socket
 import string
 import subprocess
+import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import method
@@ -18,6 +20,15 @@ import method
 BENCH = Path(__file__).resolve().parent
 TICK = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@contextmanager
+def open_folder():
+    """A temporary folder that others may enter: started by root, Tidegate becomes nobody."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
 
 
 def build(source, into):

@@ -3,9 +3,9 @@
 
     bench/train.py PROGRAM FOLDER
 
-PROGRAM is a Tidegate that was built to count; its profiles are moved to FOLDER once it has stopped. Clients, the
-server behind the gateway and the upstream resolver are threads of this script: what counts is how often each way
-through the program is gone, not how fast. `make dist PGO=1` calls it.
+PROGRAM is a Tidegate that was built to count; its profiles are copied to FOLDER once it has stopped. Clients are
+threads of this script, for what counts is how often each way through the program is gone, not how fast; behind it are
+the servers of bench/null. `make dist PGO=1` calls it.
 """
 
 import os
@@ -13,19 +13,17 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
-from process import free_ports, wait_for_port
+from process import build, free_ports, open_folder, wait_for_port
 
 SECONDS = 8
 START_SECONDS_MAX = 30
 BATCH = 16  # questions that are outstanding at once
 PAGE = b"<p>" + b"x" * 96 + b"</p>"
-ANSWER = (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nCache-Control: max-age=600\r\n"
-          b"Content-Length: %d\r\n\r\n%s" % (len(PAGE), PAGE))
 REQUEST = (b"GET %s HTTP/1.1\r\nHost: www.train.test\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0\r\n"
            b"Accept: text/html,*/*;q=0.8\r\nAccept-Language: en\r\n%s\r\n")
 CONFIGURATION = """
@@ -53,31 +51,6 @@ gateway:
   pools: {{ app: {{ servers: ["http://127.0.0.1:{origin}"] }} }}
   routes: [{{ path: "/*", pool: app }}]
 """
-
-
-def serve_origin(port):
-    """Answers every request on `port` with the page."""
-    listener = socket.create_server(("127.0.0.1", port), backlog=512)
-
-    def serve(peer):
-        waiting = b""
-        while part := peer.recv(1 << 16):
-            *requests, waiting = (waiting + part).split(b"\r\n\r\n")
-            peer.sendall(ANSWER * len(requests))
-
-    while True:
-        threading.Thread(target=serve, args=listener.accept()[:1], daemon=True).start()
-
-
-def serve_names(port):
-    """Answers every question on `port` with one address."""
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sock.bind(("127.0.0.1", port))
-    while True:
-        query, peer = sock.recvfrom(1500)
-        question = query[12:query.index(b"\0", 12) + 5]
-        head = query[:2] + b"\x81\x80\0\1\0\1\0\0\0\0"
-        sock.sendto(head + question + b"\xc0\x0c\0\1\0\1\0\0\x0e\x10\0\4\xc0\0\2\x07", peer)
 
 
 def read_answer(peer):
@@ -140,6 +113,20 @@ def work(ports):
     ]
 
 
+@contextmanager
+def servers(folder, ports):
+    """An origin whose answers may be kept, and an upstream resolver that answers at once."""
+    started = [subprocess.Popen([build("http.c", folder), str(ports["origin"]), "1", "0", "600"]),
+               subprocess.Popen([build("upstream.c", folder), "0", str(ports["upstream"])])]
+    try:
+        wait_for_port(ports["origin"], started[0], START_SECONDS_MAX)
+        yield
+    finally:
+        for one in started:
+            one.kill()
+            one.wait()
+
+
 def train(program, folder):
     names = ["dns", "upstream", "pixel", "proxy", "web", "gateway", "origin"]
     ports = dict(zip(names, free_ports(len(names)), strict=True))
@@ -149,28 +136,25 @@ def train(program, folder):
     (folder / "ads.txt").write_text("".join(f"||ads{n}.train.test^\n/banner{n}/*\n" for n in range(1000)))
     config = folder / "tidegate.yaml"
     config.write_text(CONFIGURATION.format(folder=folder, **ports))
-    for serve, port in [(serve_origin, "origin"), (serve_names, "upstream")]:
-        threading.Thread(target=serve, args=(ports[port],), daemon=True).start()
     # The state folder is where it may write.
     env = {**os.environ, "LLVM_PROFILE_FILE": str(folder / "state" / "%p.profraw")}
-    running = subprocess.Popen([program, "run", "--config", config, "--state", folder / "state"], env=env)
-    wait_for_port(ports["gateway"], running, START_SECONDS_MAX)
-    until = time.monotonic() + SECONDS
-    threads = [threading.Thread(target=how, args=(ports[door], what, (row * 100 + one) * 1_000_000, until))
-               for row, (count, how, door, what) in enumerate(work(ports)) for one in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    running.terminate()
-    return running.wait()
+    with servers(folder, ports):
+        running = subprocess.Popen([program, "run", "--config", config, "--state", folder / "state"], env=env)
+        wait_for_port(ports["gateway"], running, START_SECONDS_MAX)
+        until = time.monotonic() + SECONDS
+        threads = [threading.Thread(target=how, args=(ports[door], what, (row * 100 + one) * 1_000_000, until))
+                   for row, (count, how, door, what) in enumerate(work(ports)) for one in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        running.terminate()
+        return running.wait()
 
 
 def main():
     program, into = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)  # the server becomes nobody where root starts it
+    with open_folder() as folder:
         if train(program, folder) != 0:
             sys.exit("it did not stop in order, and has written no profile")
         profiles = list((folder / "state").glob("*.profraw"))

@@ -19,7 +19,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import load
@@ -29,6 +28,7 @@ import plots
 import report
 import servers  # first: it says where method is
 import method
+import process
 from tasks import Place
 
 OUT = servers.HERE.parent / "out"
@@ -158,9 +158,7 @@ def main():
     if options.source:
         print(report.markdown(json.loads(Path(options.source).read_text())))
         return
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)  # the server becomes nobody where root starts it
-        folder = Path(name)
+    with process.open_folder() as folder:
         prepare(folder)
         jobs = chosen(options.what, folder)
         told = machine(options)

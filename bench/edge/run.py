@@ -15,7 +15,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -100,9 +99,7 @@ def started(kind, rounds):
             sheet.row(f"snapshot-{kind}", f"start to ready, {title}, from the snapshot", "ms"),
             sheet.row(f"idle-{kind}", f"held in memory, five doors idle, {title}", "MB")]
     for _ in range(rounds):
-        with tempfile.TemporaryDirectory() as name:
-            Path(name).chmod(0o755)  # the server becomes nobody where root starts it
-            folder = Path(name)
+        with process.open_folder() as folder:
             lists = lists_of(kind, folder)
             if not lists:
                 for row in rows:
@@ -139,9 +136,7 @@ def main():
             for row in started(kind, options.rounds):
                 into.add(row)
     if "contact" in what:
-        with tempfile.TemporaryDirectory() as name:
-            Path(name).chmod(0o755)  # the server becomes nobody where root starts it
-            folder = Path(name)
+        with process.open_folder() as folder:
             edge = Edge(folder, contact.lists(folder, options.names))
             try:
                 for row in contact.rows(edge, options.names):

@@ -15,7 +15,6 @@ import argparse
 import resource
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 import cases
@@ -25,6 +24,7 @@ import servers
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import method  # noqa: E402
+import process  # noqa: E402
 import sheet  # noqa: E402
 
 FAULTS = {"slow-one": faults.slow_one, "killed": faults.killed, "reloaded": faults.reloaded}
@@ -108,9 +108,7 @@ def main():
         sys.exit("no tidegate: make dist, or set TIDEGATE_BIN")
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 20000), most))
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)
+    with process.open_folder() as folder:
         program = servers.null_program(folder)
         versions = {it.family: it.version() for it in servers.all_of(folder)}
         into = sheet.Sheet(options.name, "The gateway", QUESTION, versions, servers.missing(folder))

@@ -26,7 +26,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import method  # noqa: E402
-from process import Process, build, configured, free_ports, output_of, timed, wrk  # noqa: E402
+from process import Process, build, configured, free_ports, open_folder, output_of, timed, wrk  # noqa: E402
 from report import wanted  # noqa: E402
 
 OUT = HERE.parent / "out"
@@ -214,8 +214,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=4, help="of one run of wrk")
     options = parser.parse_args()
     well = True
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
+    with open_folder() as folder:
         every = {it.name: it for it in [*(kind(folder) for kind in (Tidegate, Pixelserv, Nginx) if kind.program), Null(folder)]}
         servers = [every[it] for it in method.chosen(list(every), options)]
         machine, versions = method.machine(), {it.name: it.version() for it in servers}

@@ -15,7 +15,6 @@ is lower, the row is of as many as it permits.
 import argparse
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -217,10 +216,9 @@ def main():
     options.files = room_for_files(FILES_WANTED)
     into = sheet.Sheet("scale", "Growth", QUESTION, {"tidegate": process.output_of(BINARY, "--version")})
     plots = {}
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)  # the server becomes nobody where root starts it
+    with process.open_folder() as folder:
         for what in options.what or SIZES:
-            for found in measure(what, Path(folder), options):
+            for found in measure(what, folder, options):
                 if isinstance(found, tuple):
                     found, line, points = found
                     if len(points) > 1:

@@ -16,7 +16,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -154,9 +153,7 @@ def main():
     parser.add_argument("--clock", action="store_true", help="let the machine's clock jump, too")
     options = parser.parse_args()
     into = sheet.Sheet("soak", "Endurance", QUESTION, {"tidegate": process.output_of(BINARY, "--version")})
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)  # the server becomes nobody where root starts it
-        folder = Path(name)
+    with process.open_folder() as folder:
         state, has_disk = doors.small_disk(folder, DISK_MB)
         if not has_disk:
             print("no file system of its own can be mounted here: the disk will not be full")
