@@ -1,17 +1,16 @@
 //! What a core sends is gathered, and nothing of it is late, lost or out of order.
 
-use crate::support::DEADLINE;
+use crate::support::{DEADLINE, accepting};
 use std::future::{Future, poll_fn};
 use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::mpsc::channel;
 use std::task::Poll;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use transport::{
-    ConnectionLimits, Cores, Drain, Stream, WaitForData, accept_loop, listen_tcp_per_core,
-};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use transport::{ConnectionLimits, Cores, Drain, Stream, WaitForData};
 
 /// Runs `test` on a core of its own, to its end.
 fn on_core<S, F, T>(test: S) -> T
@@ -86,17 +85,14 @@ fn a_lone_exchange_needs_no_timer() {
     let (port, ported) = channel();
     let cores = Cores::start(NonZeroUsize::MIN).unwrap();
     let serve = move || async move {
-        let listener = listen_tcp_per_core("127.0.0.1:0".parse().unwrap(), WaitForData::No, 1, &[])
-            .unwrap()
-            .remove(0);
-        port.send(listener.local_addr()).unwrap();
         let echo = |mut stream: Stream| async move {
             let mut word = [0; 4];
             while stream.read_exact(&mut word).await.is_ok() {
                 stream.write_all(&word).await.unwrap();
             }
         };
-        accept_loop(listener, ConnectionLimits::default(), Drain::new(), echo).await.unwrap();
+        let limits = ConnectionLimits::default();
+        port.send(accepting(WaitForData::No, limits, Drain::new(), echo)).unwrap();
     };
     cores.spawn(0, serve).unwrap();
     let mut client = TcpStream::connect(ported.recv().unwrap()).unwrap();
@@ -186,28 +182,32 @@ async fn fill(stream: &mut Stream) -> Vec<u8> {
     taken
 }
 
+/// Accepts connections that are filled once they have asked, and dropped; says what was taken.
+fn accepting_to_fill(
+    limits: &ConnectionLimits,
+    drain: Drain,
+) -> (SocketAddr, UnboundedReceiver<Vec<u8>>) {
+    let (report, filled) = unbounded_channel();
+    let handle = move |mut stream: Stream| {
+        let report = report.clone();
+        async move {
+            let mut word = [0; 4];
+            stream.read_exact(&mut word).await.unwrap();
+            report.send(fill(&mut stream).await).unwrap();
+        }
+    };
+    (accepting(WaitForData::No, limits.clone(), drain, handle), filled)
+}
+
 #[test]
 fn a_dropped_connection_is_closed_after_its_last_byte() {
     let (taken, mut client, limits) = on_core(|| async {
         let limits = ConnectionLimits::new(1, 1);
-        let (report, reported) = tokio::sync::oneshot::channel();
-        let report = std::cell::RefCell::new(Some(report));
-        let listener = listen_tcp_per_core("127.0.0.1:0".parse().unwrap(), WaitForData::No, 1, &[])
-            .unwrap()
-            .remove(0);
-        let mut client = TcpStream::connect(listener.local_addr()).unwrap();
-        let handle = move |mut stream: Stream| {
-            let report = report.borrow_mut().take();
-            async move {
-                let mut word = [0; 4];
-                stream.read_exact(&mut word).await.unwrap();
-                report.unwrap().send(fill(&mut stream).await).unwrap();
-            }
-        };
-        tokio::task::spawn_local(accept_loop(listener, limits.clone(), Drain::new(), handle));
+        let (address, mut filled) = accepting_to_fill(&limits, Drain::new());
+        let mut client = TcpStream::connect(address).unwrap();
         tokio::task::yield_now().await;
         client.write_all(b"ping").unwrap();
-        let taken = reported.await.unwrap();
+        let taken = filled.recv().await.unwrap();
         tokio::task::yield_now().await;
         // The connection is dropped, and keeps its place until its last byte is sent.
         assert_eq!(limits.counts().open, 1);
@@ -288,23 +288,14 @@ fn a_failed_send_is_told_to_the_next_write() {
 
 #[test]
 fn a_dropped_connection_is_not_held_open_by_a_client_that_takes_nothing() {
-    let limits = ConnectionLimits::new(1, 1);
-    let counted = limits.clone();
-    on_core(|| async move {
-        let listener = listen_tcp_per_core("127.0.0.1:0".parse().unwrap(), WaitForData::No, 1, &[])
-            .unwrap()
-            .remove(0);
-        let mut deaf = TcpStream::connect(listener.local_addr()).unwrap();
-        let handle = |mut stream: Stream| async move {
-            let mut word = [0; 4];
-            stream.read_exact(&mut word).await.unwrap();
-            fill(&mut stream).await;
-        };
-        tokio::task::spawn_local(accept_loop(listener, limits.clone(), Drain::new(), handle));
+    on_core(|| async {
+        let (drain, limits) = (Drain::new(), ConnectionLimits::new(1, 1));
+        let (address, mut filled) = accepting_to_fill(&limits, drain.clone());
+        let mut deaf = TcpStream::connect(address).unwrap();
         deaf.write_all(b"ping").unwrap();
-        while limits.counts().accepted == 0 || limits.counts().open > 0 {
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
+        assert!(filled.recv().await.unwrap().len() > 10_007);
+        drain.finished(DEADLINE).await.unwrap();
+        let counts = limits.counts();
+        assert_eq!((counts.accepted, counts.open), (1, 0));
     });
-    assert_eq!(counted.counts().accepted, 1);
 }
