@@ -89,7 +89,7 @@ impl Core {
                 };
                 let _ = built.send(Ok(()));
                 runtime.block_on(async {
-                    tokio::task::spawn_local(OutboxFlusher::default());
+                    tokio::task::spawn_local(OutboxFlusher);
                     while let Some(job) = waiting.recv().await {
                         job();
                     }

@@ -108,8 +108,8 @@ struct QueuedBytes {
 ///
 /// The first bytes that are taken wake it, so that its turn comes after the tasks that are ready by
 /// then: no later than that is everything sent, whatever becomes ready meanwhile.
-#[derive(Debug, Default)]
-pub(crate) struct OutboxFlusher(());
+#[derive(Debug)]
+pub(crate) struct OutboxFlusher;
 
 impl Future for OutboxFlusher {
     type Output = ();
