@@ -1,4 +1,4 @@
-//! What a simple request costs in the fast path, and what the cache adds for a hit.
+//! Cost of a simple request in the fast path, and of what the cache adds for a hit.
 //!
 //! Called as doors call it: a connection through the fast path, over a client in memory that asks
 //! the same again and again. Nothing waits, so what is counted is reading, deciding and writing.

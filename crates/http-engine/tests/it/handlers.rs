@@ -1,4 +1,4 @@
-//! What handlers answer within the fast path: framed, in order, and dropped with their clients.
+//! Answers of handlers within the fast path: framed, in order, and dropped with their clients.
 //!
 //! That hyper had no part in it is shown by the request behind: only in the fast path is the fast
 //! path asked, and it alone answers `/still`.
