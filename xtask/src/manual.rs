@@ -1,8 +1,9 @@
 //! The generated pages of the manual: every setting, and the help of every command.
 //!
-//! Both are read from the binary (`target/debug/tidegate`, or the one that `TIDEGATE_BIN` names),
-//! so that they say what it does. With `--check` nothing is written: a page that differs is a
-//! finding. The end-to-end tests run that.
+//! Both are read from the binary, so that they say what it does: the one that `TIDEGATE_BIN` names,
+//! or `target/debug/tidegate`, which is built first, because a binary older than the sources would
+//! say that all is well. With `--check` nothing is written: a page that differs is a finding. The
+//! end-to-end tests run that.
 
 use crate::finding::Finding;
 use crate::settings_page;
@@ -36,8 +37,10 @@ pub(crate) fn write(root: &Path) -> Result<Vec<Finding>, String> {
 }
 
 fn pages(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
-    let binary = std::env::var_os("TIDEGATE_BIN")
-        .map_or_else(|| root.join("target/debug/tidegate"), PathBuf::from);
+    let binary = match std::env::var_os("TIDEGATE_BIN") {
+        Some(named) => PathBuf::from(named),
+        None => built(root)?,
+    };
     let schema = said(&binary, &["schema"])?;
     let schema = serde_json::from_str(&schema).map_err(|why| why.to_string())?;
     let mut help = "# Help of every command\n\nThis page is generated from `--help`; \
@@ -45,6 +48,20 @@ fn pages(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
         .to_owned();
     describe(&binary, &[], &mut help)?;
     Ok(vec![(SETTINGS, settings_page::page(&schema)), (HELP, help)])
+}
+
+/// The binary of the sources as they are.
+fn built(root: &Path) -> Result<PathBuf, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(["build", "--locked", "--workspace", "--bin", "tidegate"])
+        .current_dir(root)
+        .status()
+        .map_err(|why| format!("cargo build: {why}"))?;
+    if !status.success() {
+        return Err(format!("cargo build: {status}"));
+    }
+    Ok(root.join("target/debug/tidegate"))
 }
 
 /// The help of one command and of those below it.
@@ -76,7 +93,7 @@ fn said(binary: &Path, args: &[&str]) -> Result<String, String> {
     let output = Command::new(binary)
         .args(args)
         .output()
-        .map_err(|why| format!("{}: {why}; build it: cargo build -p tidegate", binary.display()))?;
+        .map_err(|why| format!("{}: {why}", binary.display()))?;
     if !output.status.success() {
         return Err(format!("tidegate {}: {}", args.join(" "), output.status));
     }
