@@ -16,6 +16,7 @@ mod metrics;
 mod notes;
 mod queue;
 mod report;
+mod row_facts;
 mod rule_texts;
 mod setup;
 mod store;
@@ -37,7 +38,7 @@ pub use rule_texts::RuleTexts;
 pub use setup::{AnonymiseMode, LogScope, Settings};
 
 /// Rows that one question for rows looks through at most; the page says where to go on.
-pub const SCAN_ROWS_MAX: u64 = 100_000;
+pub const SCAN_ROWS_MAX: u64 = 1_000_000;
 
 /// Rows or lines that one question gives at most.
 pub const LIMIT_MAX: usize = 500;

@@ -1,16 +1,16 @@
 //! Rows on their way to the store: a bounded queue that nobody ever waits for.
 //!
-//! Each thread packs its rows into a buffer of its own (some 50 bytes and the text), under a lock
+//! Each thread packs its rows into a buffer of its own (52 bytes and the text), under a lock
 //! that only the writer's drain contends for, and wakes nobody. At the cap, in rows or in bytes,
 //! the row is refused and counted. Filled by [`crate::Ledger::record`], drained by the writer.
 
-use crate::codes::{CauseCode, LedgerCode, kind_code, kind_from_code};
 use crate::counters::LedgerCounters;
 use crate::event::{EventSubject, RequestEvent};
+use crate::row_facts::{FACTS_BYTES, RowFacts};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use vocab::{Action, Caching, Cause, Door, ListId, RequestKind, RuleRef, Source};
+use vocab::{ListId, RuleRef};
 
 /// Rows that may wait.
 pub(crate) const QUEUE_ROWS_MAX: usize = 16_384;
@@ -29,7 +29,14 @@ pub(crate) struct RowQueue {
 /// One thread's buffer, on cache lines of its own.
 #[repr(align(128))]
 #[derive(Default)]
-struct QueuePart(Mutex<Vec<u8>>);
+struct QueuePart(Mutex<PartBuffer>);
+
+/// Packed rows, and how many they are.
+#[derive(Default)]
+struct PartBuffer {
+    packed: Vec<u8>,
+    rows: usize,
+}
 
 /// The queue was full: the row is not stored.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,21 +47,18 @@ pub(crate) struct QueueFull;
 pub(crate) struct PackedRow<'b> {
     pub(crate) unix_ms: u64,
     pub(crate) duration_us: u32,
-    pub(crate) door: Door,
-    pub(crate) client: IpAddr,
-    pub(crate) kind: RequestKind,
-    pub(crate) text: &'b str,
-    pub(crate) form: RowTextForm,
-    pub(crate) action: Action,
-    pub(crate) cause: Cause,
-    pub(crate) source: Source,
-    pub(crate) caching: Caching,
-    pub(crate) status: u16,
     pub(crate) bytes: u32,
+    pub(crate) client: IpAddr,
+    /// UTF-8; whoever wants to know looks.
+    pub(crate) text: &'b [u8],
+    pub(crate) form: RowTextForm,
+    pub(crate) facts: RowFacts,
+    /// The rule, if the cause is one.
+    pub(crate) rule: RuleRef,
 }
 
 /// Tells what the text of a row is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum RowTextForm {
     Name,
     Url,
@@ -78,10 +82,11 @@ impl RowQueue {
             return Err(QueueFull);
         }
         let mut part = lock(&self.parts[shard].0);
-        let before = part.len();
-        pack(event, &mut part);
+        let before = part.packed.len();
+        pack(event, &mut part.packed);
+        part.rows += 1;
         self.rows.fetch_add(1, Relaxed);
-        self.bytes.fetch_add(part.len() - before, Relaxed);
+        self.bytes.fetch_add(part.packed.len() - before, Relaxed);
         Ok(())
     }
 
@@ -102,12 +107,12 @@ impl RowQueue {
                 *buffer = Vec::new();
             }
             let mut part = lock(&part.0);
-            if part.is_empty() {
+            if part.packed.is_empty() {
                 continue;
             }
-            std::mem::swap(&mut *part, buffer);
+            std::mem::swap(&mut part.packed, buffer);
+            let taken = std::mem::take(&mut part.rows);
             drop(part);
-            let taken = unpack_all(buffer).count();
             self.bytes.fetch_sub(buffer.len(), Relaxed);
             self.rows.fetch_sub(taken, Relaxed);
             rows += taken;
@@ -125,7 +130,7 @@ pub(crate) fn unpack_all(mut buffer: &[u8]) -> impl Iterator<Item = PackedRow<'_
     })
 }
 
-fn lock(mutex: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
+fn lock(mutex: &Mutex<PartBuffer>) -> MutexGuard<'_, PartBuffer> {
     // Packing cannot panic half way through a row: memory is the only thing that could fail it.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -145,48 +150,28 @@ fn pack(event: &RequestEvent, out: &mut Vec<u8>) {
     head[8..12].copy_from_slice(&event.duration_us.to_le_bytes());
     head[12..16].copy_from_slice(&event.bytes.to_le_bytes());
     head[16..32].copy_from_slice(&client.octets());
-    head[32..36].copy_from_slice(&kind_code(event.kind).to_le_bytes());
-    head[36..40].copy_from_slice(&line.to_le_bytes());
-    head[40..42].copy_from_slice(&event.status.to_le_bytes());
-    head[42..44].copy_from_slice(&(text.len() as u16).to_le_bytes());
-    head[44] = event.door.code();
-    head[45] = event.action.code();
-    head[46] = event.source.code();
-    head[47] = CauseCode::of(event.cause).code();
-    head[48] = list;
-    head[49] = form;
-    head[50..52].copy_from_slice(&event.caching.code().to_le_bytes());
+    head[32..44].copy_from_slice(&RowFacts::of(event).to_bytes());
+    head[44..48].copy_from_slice(&line.to_le_bytes());
+    head[48..50].copy_from_slice(&(text.len() as u16).to_le_bytes());
+    head[50] = list;
+    head[51] = form;
     out.extend_from_slice(&head);
     out.extend_from_slice(text);
 }
 
 fn unpack(buffer: &[u8]) -> Option<(PackedRow<'_>, &[u8])> {
     let (head, rest) = buffer.split_first_chunk::<HEAD_BYTES>()?;
-    let (text, rest) = rest.split_at_checked(usize::from(u16::from_le_bytes(part(head, 42))))?;
+    let (text, rest) = rest.split_at_checked(usize::from(u16::from_le_bytes(part(head, 48))))?;
     let client = Ipv6Addr::from(part::<16>(head, 16));
     let row = PackedRow {
         unix_ms: u64::from_le_bytes(part(head, 0)),
         duration_us: u32::from_le_bytes(part(head, 8)),
         bytes: u32::from_le_bytes(part(head, 12)),
         client: client.to_ipv4_mapped().map_or(IpAddr::V6(client), IpAddr::V4),
-        kind: kind_from_code(u32::from_le_bytes(part(head, 32))),
-        status: u16::from_le_bytes(part(head, 40)),
-        text: std::str::from_utf8(text).ok()?,
-        door: Door::from_code(head[44])?,
-        action: Action::from_code(head[45])?,
-        source: Source::from_code(head[46])?,
-        caching: Caching::from_code(u16::from_le_bytes(part(head, 50))),
-        cause: match CauseCode::from_code(head[47])? {
-            CauseCode::NoRule => Cause::NoRule,
-            CauseCode::Rule => Cause::Rule(RuleRef {
-                list: ListId(head[48]),
-                line: u32::from_le_bytes(part(head, 36)),
-            }),
-            CauseCode::Paused => Cause::Paused,
-            CauseCode::NotAsked => Cause::NotAsked,
-            CauseCode::Unlisted => Cause::Unlisted,
-        },
-        form: if head[49] == 1 { RowTextForm::Url } else { RowTextForm::Name },
+        text,
+        form: if head[51] == 1 { RowTextForm::Url } else { RowTextForm::Name },
+        facts: RowFacts::from_bytes(part::<FACTS_BYTES>(head, 32)),
+        rule: RuleRef { list: ListId(head[50]), line: u32::from_le_bytes(part(head, 44)) },
     };
     Some((row, rest))
 }
@@ -198,8 +183,9 @@ fn part<const N: usize>(head: &[u8; HEAD_BYTES], at: usize) -> [u8; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codes::CauseCode;
     use crate::tests::event;
-    use vocab::{CacheUse, NotStored};
+    use vocab::{Action, CacheUse, Caching, Cause, NotStored, RequestKind};
 
     #[test]
     fn a_row_comes_out_as_it_went_in() {
@@ -224,13 +210,15 @@ mod tests {
         assert_eq!(queue.drain(&mut buffers), 2);
         assert_eq!(queue.len(), 0);
         let rows: Vec<_> = unpack_all(&buffers[3]).collect();
-        assert_eq!((rows[0].text, rows[0].form), ("ads.example", RowTextForm::Name));
-        assert_eq!((rows[0].client, rows[0].cause), (asked.client, asked.cause));
+        assert_eq!((rows[0].text, rows[0].form), (&b"ads.example"[..], RowTextForm::Name));
+        assert_eq!((rows[0].client, rows[0].facts), (asked.client, RowFacts::of(&asked)));
+        assert_eq!(rows[0].rule, RuleRef { list: ListId(7), line: 1_000_000 });
         assert_eq!((rows[0].unix_ms, rows[0].bytes), (asked.at.unix_ms, asked.bytes));
-        assert_eq!((rows[1].text, rows[1].form), ("http://www.example/ü?q=1", RowTextForm::Url));
-        assert_eq!((rows[1].client, rows[1].kind), (page.client, RequestKind::Script));
-        assert_eq!(rows[1].cause, Cause::NotAsked);
-        assert_eq!((rows[0].caching, rows[1].caching), (asked.caching, page.caching));
+        assert_eq!(rows[1].text, "http://www.example/ü?q=1".as_bytes());
+        assert_eq!((rows[1].form, rows[1].client), (RowTextForm::Url, page.client));
+        let facts = rows[1].facts;
+        assert_eq!((facts.kind(), facts.cause()), (RequestKind::Script, CauseCode::NotAsked));
+        assert_eq!((rows[0].facts.caching(), facts.caching()), (asked.caching, page.caching));
         assert_eq!(queue.drain(&mut buffers), 0);
     }
 

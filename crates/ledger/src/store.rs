@@ -9,14 +9,19 @@
     reason = "SQLite's integers are signed, and no time, count or number of ours reaches 2^63"
 )]
 
-mod dictionary;
+mod block;
+pub(crate) mod convert;
+mod join;
 pub(crate) mod read;
 pub(crate) mod retain;
+mod text_search;
+mod top;
+mod varint;
 pub(crate) mod write;
 
 use crate::error::OpenError;
-use dictionary::WordDictionaries;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use convert::OlderRows;
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -24,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Version of the tables, kept in the file as `user_version`.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Bytes that the tables of a new ledger take on disk with their log and its index, about.
 const ROOM_BYTES_MIN: u64 = 1 << 20;
 /// Rights of its files: it tells who asked for what.
@@ -36,31 +41,22 @@ const BUSY: Duration = Duration::from_secs(2);
 /// Files up to this size are checked as a whole when they are opened, in some milliseconds.
 const CHECKED_BYTES_MAX: u64 = 16 << 20;
 
-/// Times are in milliseconds, minutes or hours since 1970. `last_hour` is the hour in which a word
-/// was last used: words older than every row are deleted by it, without a search through the rows.
+/// Times are in milliseconds or minutes since 1970. Rows stand in blocks ([`block`]): a row's
+/// number is that of its block's first row plus its place in the block. A search for a moment, and
+/// for what is past its time, reads the index alone.
 const SCHEMA: &str = "
-    CREATE TABLE names (
-        id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE, last_hour INTEGER NOT NULL);
-    CREATE TABLE clients (
-        id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE, last_hour INTEGER NOT NULL);
-    CREATE TABLE rules (
-        id INTEGER PRIMARY KEY, list TEXT NOT NULL, line INTEGER NOT NULL, text TEXT NOT NULL,
-        last_hour INTEGER NOT NULL, UNIQUE (list, line, text));
-    CREATE TABLE events (
-        id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, door INTEGER NOT NULL,
-        client INTEGER NOT NULL, subject INTEGER NOT NULL, url TEXT, kind INTEGER NOT NULL,
-        action INTEGER NOT NULL, cause INTEGER NOT NULL, rule INTEGER, source INTEGER NOT NULL,
-        status INTEGER NOT NULL, bytes INTEGER NOT NULL, took_us INTEGER NOT NULL,
-        caching INTEGER NOT NULL DEFAULT 0);
+    CREATE TABLE blocks (
+        first INTEGER PRIMARY KEY, rows INTEGER NOT NULL, first_ms INTEGER NOT NULL,
+        last_ms INTEGER NOT NULL, doors INTEGER NOT NULL, actions INTEGER NOT NULL,
+        summary BLOB NOT NULL, body BLOB NOT NULL);
+    CREATE INDEX block_times ON blocks (last_ms, first_ms);
+";
+
+/// Counts of requests by the minute, in all versions alike.
+const MINUTES: &str = "
     CREATE TABLE minutes (
         minute INTEGER, door INTEGER, action INTEGER, source INTEGER, count INTEGER NOT NULL,
         PRIMARY KEY (minute, door, action, source)) WITHOUT ROWID;
-    CREATE TABLE hour_names (
-        hour INTEGER, name INTEGER, passed INTEGER NOT NULL, blocked INTEGER NOT NULL,
-        PRIMARY KEY (hour, name)) WITHOUT ROWID;
-    CREATE TABLE hour_clients (
-        hour INTEGER, client INTEGER, passed INTEGER NOT NULL, blocked INTEGER NOT NULL,
-        PRIMARY KEY (hour, client)) WITHOUT ROWID;
 ";
 
 /// What version 2 has more than version 1. The rows that are there are not touched.
@@ -70,7 +66,9 @@ const FROM_1: &str = "ALTER TABLE events ADD COLUMN caching INTEGER NOT NULL DEF
 pub(crate) struct LedgerStore {
     path: PathBuf,
     connection: Connection,
-    dictionaries: WordDictionaries,
+    /// The number of the next row.
+    next_row: i64,
+    older: OlderRows,
     /// Held as long as the store is open, so that no second process writes the same file.
     _lock: File,
 }
@@ -103,7 +101,7 @@ impl LedgerStore {
         let path = dir.join(crate::FILE_NAME);
         restrict_to_owner(&path);
         let (path, warning) = match connect(&path) {
-            Ok(connection) => return Ok((Self::new(path, connection, lock), None)),
+            Ok(opened) => return Ok((Self::new(path, opened, lock), None)),
             Err(StoreFault::Damaged(why)) => {
                 let aside = move_aside(&path, now_ms).map_err(|fault| OpenError::Store {
                     path: path.clone(),
@@ -119,14 +117,13 @@ impl LedgerStore {
             }
             Err(fault @ StoreFault::Sqlite(_)) => return Err(fault.open_error(&path)),
         };
-        let connection = connect(&path).map_err(|fault| fault.open_error(&path))?;
-        Ok((Self::new(path, connection, lock), Some(warning)))
+        let opened = connect(&path).map_err(|fault| fault.open_error(&path))?;
+        Ok((Self::new(path, opened, lock), Some(warning)))
     }
 
-    fn new(path: PathBuf, connection: Connection, lock: File) -> Self {
-        // Every statement of a batch stays prepared.
-        connection.set_prepared_statement_cache_capacity(32);
-        Self { path, connection, dictionaries: WordDictionaries::default(), _lock: lock }
+    fn new(path: PathBuf, opened: OpenedFile, lock: File) -> Self {
+        let OpenedFile { connection, next_row, older } = opened;
+        Self { path, connection, next_row, older, _lock: lock }
     }
 
     /// Sets a file aside that turned out damaged, and begins a new one. Gives the warning.
@@ -135,9 +132,8 @@ impl LedgerStore {
         let aside = move_aside(&self.path, now_ms).map_err(|fault| retry(fault.to_string()))?;
         let fresh =
             connect(&self.path).map_err(|fault| retry(fault.open_error(&self.path).to_string()))?;
-        fresh.set_prepared_statement_cache_capacity(32);
-        self.connection = fresh;
-        self.dictionaries = WordDictionaries::default();
+        (self.connection, self.next_row, self.older) =
+            (fresh.connection, fresh.next_row, fresh.older);
         Ok(damage_warning(&self.path, &aside, why))
     }
 
@@ -150,6 +146,13 @@ impl LedgerStore {
     pub(crate) fn checkpoint(&self) -> Result<(), StoreError> {
         Ok(self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
     }
+}
+
+/// A file whose tables are as this version has them.
+struct OpenedFile {
+    connection: Connection,
+    next_row: i64,
+    older: OlderRows,
 }
 
 /// Why a file could not be used.
@@ -213,7 +216,7 @@ fn restrict_to_owner(path: &Path) {
 }
 
 /// Opens the file for writing and brings its tables about.
-fn connect(path: &Path) -> Result<Connection, StoreFault> {
+fn connect(path: &Path) -> Result<OpenedFile, StoreFault> {
     // SQLite makes files that everybody may read, and its log and index with the rights of the
     // file. Only where there is none: to close a file that is open elsewhere would end SQLite's
     // locks on it.
@@ -242,10 +245,15 @@ fn connect(path: &Path) -> Result<Connection, StoreFault> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
     match version {
         0 => {
+            connection.execute_batch(MINUTES)?;
             connection.execute_batch(SCHEMA)?;
             connection.pragma_update(None, "application_id", APPLICATION_ID)?;
         }
-        1 => connection.execute_batch(FROM_1)?,
+        1 => {
+            connection.execute_batch(FROM_1)?;
+            connection.execute_batch(SCHEMA)?;
+        }
+        2 => connection.execute_batch(SCHEMA)?,
         _ => {}
     }
     if version < VERSION {
@@ -253,12 +261,29 @@ fn connect(path: &Path) -> Result<Connection, StoreFault> {
     }
     connection.execute_batch("COMMIT")?;
     check(&connection, path)?;
-    Ok(connection)
+    let older = convert::older_rows(&connection)?;
+    let mut next_row = next_row(&connection)?;
+    if older == OlderRows::Waiting {
+        next_row = next_row.max(convert::newest_id(&connection)? + 1);
+    }
+    Ok(OpenedFile { connection, next_row, older })
+}
+
+/// The bytes of a column; none in a damaged row that has something else there, so that it hides no
+/// other row.
+fn bytes_of<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> rusqlite::Result<&'r [u8]> {
+    Ok(row.get_ref(column)?.as_bytes().unwrap_or_default())
+}
+
+/// The number after that of the newest row that stands in a block; the first is 1.
+fn next_row(connection: &Connection) -> rusqlite::Result<i64> {
+    let newest = "SELECT first + rows FROM blocks ORDER BY first DESC LIMIT 1";
+    Ok(connection.query_row(newest, [], |row| row.get(0)).optional()?.unwrap_or(1))
 }
 
 /// Looks for damage: in a small file everywhere, in a large one where it costs nothing.
 fn check(connection: &Connection, path: &Path) -> Result<(), StoreFault> {
-    connection.query_row("SELECT max(id) FROM events", [], |_| Ok(()))?;
+    connection.query_row("SELECT max(first) FROM blocks", [], |_| Ok(()))?;
     if std::fs::metadata(path).is_ok_and(|file| file.len() <= CHECKED_BYTES_MAX) {
         let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if said != "ok" {

@@ -12,7 +12,7 @@ use crate::error::OpenError;
 use crate::notes::NoteBook;
 use crate::queue::RowQueue;
 use crate::setup::{LogScope, Settings};
-use crate::store::retain::{CleanupProgress, RetentionBounds};
+use crate::store::retain::{CleanupProgress, RetentionBounds, RetentionCut};
 use crate::store::write::RowBatch;
 use crate::store::{LedgerStore, StoreError, StoreRemedy};
 use std::path::{Path, PathBuf};
@@ -20,9 +20,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the writer looks at the queue, and how often after a batch that was large.
+/// How often the writer looks at the queue, and how often while rows are many.
 const LOOK: Duration = Duration::from_millis(100);
 const LOOK_BUSY: Duration = Duration::from_millis(20);
+/// While so many rows wait, the writer looks often: a burst must not fill the queue between two
+/// looks.
+const BUSY_ROWS: usize = 512;
 /// A row waits no longer than this, unless many others come.
 const AGE_MAX: Duration = Duration::from_secs(1);
 /// As many rows are written at once without waiting for the second to pass.
@@ -33,7 +36,7 @@ const SIZE_EVERY: Duration = Duration::from_secs(5);
 /// While rows wait to be deleted above the largest size, this part of it more is the end: rows are
 /// dropped until the file is smaller.
 const OVERSIZE_PART: u64 = 8;
-/// Pause between two tries to open a ledger that could not be opened.
+/// Pause between two tries to open a ledger that could not be opened, or to convert an older one.
 const OPEN_EVERY: Duration = Duration::from_secs(5);
 /// Warnings that are kept.
 const WARNINGS_MAX: usize = 16;
@@ -155,8 +158,10 @@ pub(crate) struct LedgerWriter {
     written_at: Instant,
     retain_at: Instant,
     size_at: Instant,
-    /// Everything older than this is being deleted, in steps.
-    retaining: Option<u64>,
+    /// The rows that are being deleted, in steps.
+    retaining: Option<RetentionCut>,
+    /// The next try to take over rows of an older version, after one failed.
+    convert_at: Instant,
     file_space: FileRoom,
 }
 
@@ -198,6 +203,7 @@ impl LedgerWriter {
             retain_at: now,
             size_at: now,
             retaining: None,
+            convert_at: now,
             file_space: FileRoom::Enough,
         };
         writer.accept_store(opened);
@@ -244,7 +250,7 @@ impl LedgerWriter {
             if due || flush.is_some() || close == WriterWake::Yes {
                 self.write();
             }
-            look = if waiting >= BATCH_ROWS { LOOK_BUSY } else { LOOK };
+            look = if waiting >= BUSY_ROWS { LOOK_BUSY } else { LOOK };
             if let Some(ticket) = flush {
                 lock(&self.shared.commands).flush_done = ticket;
                 self.shared.command_done.notify_all();
@@ -350,6 +356,7 @@ impl LedgerWriter {
             Ok(progress) => progress,
             Err(error) => {
                 self.retaining = None;
+                self.convert_at = Instant::now() + OPEN_EVERY;
                 self.handle_error(&error);
                 CleanupProgress::Done
             }
@@ -360,6 +367,14 @@ impl LedgerWriter {
         let now = Instant::now();
         let bounds = self.bounds();
         let Some(store) = &mut self.store else { return Ok(CleanupProgress::Done) };
+        // What is past its time is known once all rows stand in blocks.
+        if store.has_older_rows() {
+            return if now < self.convert_at {
+                Ok(CleanupProgress::Done)
+            } else {
+                store.convert_step()
+            };
+        }
         if self.retaining.is_none() && now >= self.size_at.min(self.retain_at) {
             let bytes = store.bytes()?;
             self.size_at = now + SIZE_EVERY;
@@ -370,11 +385,11 @@ impl LedgerWriter {
             };
             if now >= self.retain_at || bytes > bounds.bytes_max {
                 self.retain_at = now + RETAIN_EVERY;
-                self.retaining = Some(store.cutoff((self.clock)(), bounds)?);
+                self.retaining = Some(store.cut((self.clock)(), bounds)?);
             }
         }
-        let Some(cutoff) = self.retaining else { return Ok(CleanupProgress::Done) };
-        let progress = store.retain_step((self.clock)(), cutoff)?;
+        let Some(cut) = self.retaining else { return Ok(CleanupProgress::Done) };
+        let progress = store.retain_step((self.clock)(), cut)?;
         if progress == CleanupProgress::Done {
             self.retaining = None;
         }

@@ -167,9 +167,7 @@ fn keeping_nothing_deletes_what_was_kept() {
     ledger.apply(&Settings { keep: Text(TimeSpan(Duration::ZERO)), ..Settings::default() });
     wait_until(|| {
         let sizes = LedgerReader::open(ledger.inner.shared.path.get().unwrap()).unwrap().sizes();
-        ["events", "names", "clients", "rules", "hour_names", "hour_clients"]
-            .iter()
-            .all(|table| sizes[table] == 0)
+        sizes["rows"] == 0 && sizes["blocks"] == 0
     });
     assert_eq!(ledger.totals(ReportRange::Day, AT_NOON).unwrap().of(Action::Block), 100);
 }
@@ -177,13 +175,9 @@ fn keeping_nothing_deletes_what_was_kept() {
 #[test]
 fn a_file_that_cannot_shrink_takes_no_more_rows() {
     let folder = Folder::new();
-    let tiny = Settings { max_size: Text(ByteSize(64 << 10)), ..Settings::default() };
+    // Less than the empty tables take.
+    let tiny = Settings { max_size: Text(ByteSize(4 << 10)), ..Settings::default() };
     let ledger = start(&folder, &tiny);
-    // All names are of this hour and so none can be forgotten yet.
-    for index in 0..4000 {
-        ledger.record(event(&format!("n{index}.example"), Action::Pass));
-    }
-    ledger.flush();
     wait_until(|| {
         ledger.apply(&tiny);
         ledger.record(event("late.example", Action::Pass));
@@ -204,7 +198,7 @@ fn an_anonymised_client_is_stored_as_its_network() {
         !std::fs::read(ledger.inner.shared.path.get().unwrap())
             .unwrap()
             .windows(4)
-            .any(|four| four == b"1.77")
+            .any(|four| four == b"1.77" || four == [192, 168, 1, 77])
     );
 }
 
@@ -346,7 +340,7 @@ fn a_killed_process_loses_nothing_that_was_stored() {
     wait_until(|| {
         let sizes =
             LedgerReader::open(&folder.path().join("ledger.db")).map(|reader| reader.sizes());
-        sizes.is_ok_and(|sizes| sizes["events"] > 3000)
+        sizes.is_ok_and(|sizes| sizes["rows"] > 3000)
     });
     child.kill().unwrap();
     child.wait().unwrap();
@@ -355,7 +349,7 @@ fn a_killed_process_loses_nothing_that_was_stored() {
     assert_eq!(ledger.health().warnings, Vec::<String>::new());
     let reader = LedgerReader::open(ledger.inner.shared.path.get().unwrap()).unwrap();
     assert_eq!(reader.integrity(), "ok");
-    assert!(reader.sizes()["events"] > 3000);
+    assert!(reader.sizes()["rows"] > 3000);
     let top = ledger.top(TopKind::Blocked, ReportRange::Day, 1, AT_NOON).unwrap();
     assert_eq!((top[0].text.as_str(), top[0].count), ("kept.example", 100));
 }

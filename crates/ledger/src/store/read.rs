@@ -1,23 +1,24 @@
 //! Questions to the store, each on a connection of its own that can only read.
 //!
-//! Charts and tops read roll-ups, never rows; rows are read backwards from a number, through a
-//! bounded part of the log. A connection costs a tenth of a millisecond and is never stale, even
-//! after a damaged file was replaced. Called through [`crate::Ledger`].
+//! Charts read counts by the minute, tops the summaries of blocks; rows are read backwards from a
+//! number, through a bounded part of the log. A connection costs a tenth of a millisecond and is
+//! never stale, even after a damaged file was replaced; each sees the store as it was at its first
+//! question, since blocks are joined and cut meanwhile. Called through [`crate::Ledger`].
 
-use crate::codes::{CauseCode, LedgerCode, kind_from_code};
+use super::block::decode::{BlockBody, BlockSummary, StoredRow, SummaryTexts};
+use super::block::{BLOCK_ROWS_MAX, code_bit};
+use super::bytes_of;
+use super::text_search::{FoundPlaces, TextSearch};
+use crate::codes::{CauseCode, LedgerCode};
 use crate::report::{
     LogRow, NamedCount, ReadError, ReportPoint, ReportRange, ReportSeries, ReportTotals, RowCause,
     RowFilter, RowPage, TopKind, TopLine,
 };
 use crate::{LIMIT_MAX, SCAN_ROWS_MAX};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Result, named_params, params};
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::Duration;
-use vocab::{Action, Caching, Door, Now, Source};
-
-/// Rows whose times are taken together when a moment is sought.
-const NEIGHBOURS: i64 = 64;
+use vocab::{Action, Door, Now, Source};
 
 /// A connection that can only read.
 pub(crate) struct LedgerReader {
@@ -30,12 +31,20 @@ impl From<rusqlite::Error> for ReadError {
     }
 }
 
-/// Every column of a row, with its words; `CROSS JOIN` keeps the rows as the outer loop.
-const ROW: &str = "
-    SELECT e.id, e.time_ms, e.door, c.text, coalesce(e.url, n.text), e.kind, e.action, e.cause,
-           r.list, r.line, r.text, e.source, e.status, e.bytes, e.took_us, e.caching
-    FROM events e CROSS JOIN names n ON n.id = e.subject CROSS JOIN clients c ON c.id = e.client
-         LEFT JOIN rules r ON r.id = e.rule";
+/// Rows of a block that are wanted: their numbers are below `before` and at least `floor`.
+struct WantedRows<'f> {
+    filter: &'f RowFilter,
+    before: i64,
+    floor: i64,
+    limit: usize,
+}
+
+/// Both byte strings of a block, and the number of its first row.
+struct BlockView<'b> {
+    first: i64,
+    summary: BlockSummary<'b>,
+    body: BlockBody<'b>,
+}
 
 impl LedgerReader {
     /// Opens the file for reading.
@@ -43,6 +52,7 @@ impl LedgerReader {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(Duration::from_secs(2))?;
+        connection.execute_batch("BEGIN")?;
         Ok(Self { connection })
     }
 
@@ -102,63 +112,18 @@ impl LedgerReader {
         n: usize,
         now: Now,
     ) -> Result<Vec<TopLine>, ReadError> {
-        let (roll_up, words, key, rank) = match top {
-            TopKind::Blocked => ("hour_names", "names", "name", "sum(blocked)"),
-            TopKind::Names => ("hour_names", "names", "name", "sum(passed)"),
-            TopKind::Clients => ("hour_clients", "clients", "client", "sum(passed + blocked)"),
-        };
-        let first_hour = (now.unix_secs() / 60).saturating_sub(range.minutes()) / 60;
-        let mut statement = self.connection.prepare(&format!(
-            "SELECT w.text, t.rank, t.blocked FROM
-                 (SELECT {key} AS id, {rank} AS rank, sum(blocked) AS blocked FROM {roll_up}
-                  WHERE hour >= ?1 GROUP BY {key} HAVING {rank} > 0
-                  ORDER BY rank DESC, id LIMIT ?2) t
-             JOIN {words} w ON w.id = t.id ORDER BY t.rank DESC, w.text"
-        ))?;
-        let found =
-            statement.query_map(params![first_hour as i64, n.min(LIMIT_MAX) as i64], |row| {
-                let (count, blocked): (i64, i64) = (row.get(1)?, row.get(2)?);
-                Ok(TopLine {
-                    text: row.get(0)?,
-                    count: count.cast_unsigned(),
-                    blocked: blocked.cast_unsigned(),
-                })
-            })?;
-        Ok(found.collect::<Result<_>>()?)
+        super::top::top(&self.connection, top, range, n, now)
     }
 
     pub(crate) fn rows(&self, filter: &RowFilter, limit: usize) -> Result<RowPage, ReadError> {
-        // Two questions: SQLite finds one end at once, but walks all rows for both together.
-        let ends = "SELECT (SELECT min(id) FROM events), (SELECT max(id) FROM events)";
-        let (oldest, newest): (Option<i64>, Option<i64>) =
-            self.connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let (Some(oldest), Some(newest)) = (oldest, newest) else {
-            return Ok(RowPage { rows: Vec::new(), next: None });
-        };
-        let limit = limit.clamp(1, LIMIT_MAX);
-        let before = filter
-            .before
-            .map_or(newest + 1, |before| i64::try_from(before).unwrap_or(i64::MAX).min(newest + 1));
+        let oldest: Option<i64> =
+            self.connection.query_row("SELECT min(first) FROM blocks", [], |row| row.get(0))?;
+        let Some(oldest) = oldest else { return Ok(RowPage { rows: Vec::new(), next: None }) };
+        let end = super::next_row(&self.connection)?;
+        let before = filter.before.map_or(end, |it| i64::try_from(it).unwrap_or(i64::MAX).min(end));
         let floor = before.saturating_sub(SCAN_ROWS_MAX as i64).max(oldest);
-        let mut statement = self.connection.prepare(&format!(
-            "{ROW} WHERE e.id < :before AND e.id >= :floor
-                 AND (:door IS NULL OR e.door = :door) AND (:action IS NULL OR e.action = :action)
-                 AND (:text IS NULL OR n.text LIKE :text ESCAPE '\\'
-                      OR c.text LIKE :text ESCAPE '\\' OR e.url LIKE :text ESCAPE '\\')
-             ORDER BY e.id DESC LIMIT :limit"
-        ))?;
-        let found = statement.query_map(
-            named_params! {
-                ":before": before,
-                ":floor": floor,
-                ":door": filter.door.map(LedgerCode::code),
-                ":action": filter.action.map(LedgerCode::code),
-                ":text": (!filter.text.is_empty()).then(|| pattern(&filter.text)),
-                ":limit": limit as i64,
-            },
-            read_row,
-        )?;
-        let rows = found.collect::<Result<Vec<LogRow>>>()?;
+        let limit = limit.clamp(1, LIMIT_MAX);
+        let rows = self.wanted_rows(&WantedRows { filter, before, floor, limit })?;
         let reached = match rows.last() {
             Some(last) if rows.len() == limit => last.id.cast_signed(),
             Some(_) | None => floor,
@@ -167,52 +132,82 @@ impl LedgerReader {
         Ok(RowPage { rows, next })
     }
 
-    pub(crate) fn row(&self, id: u64) -> Result<Option<LogRow>, ReadError> {
-        let Ok(id) = i64::try_from(id) else { return Ok(None) };
-        let mut statement = self.connection.prepare(&format!("{ROW} WHERE e.id = ?1"))?;
-        Ok(statement.query_row([id], read_row).optional()?)
-    }
-
-    /// Rows of one moment, newest first. Rows are written as requests end, so their times nearly
-    /// rise with their numbers: the place is found by bisection, and looked through with its
-    /// neighbours.
-    pub(crate) fn rows_at(&self, at_ms: u64) -> Result<Vec<LogRow>, ReadError> {
-        let Ok(at_ms) = i64::try_from(at_ms) else { return Ok(Vec::new()) };
-        let ends = "SELECT (SELECT min(id) FROM events), (SELECT max(id) FROM events)";
-        let (oldest, newest): (Option<i64>, Option<i64>) =
-            self.connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let (Some(mut from), Some(mut to)) = (oldest, newest) else { return Ok(Vec::new()) };
-        // A request that took long stands among later ones; the latest of some that stand together
-        // tells when they were written.
-        let mut written = self.connection.prepare(
-            "SELECT max(time_ms) FROM
-                 (SELECT time_ms FROM events WHERE id >= ?1 ORDER BY id LIMIT ?2)",
+    /// The rows that are wanted, newest first, out of the blocks that may have them.
+    fn wanted_rows(&self, wanted: &WantedRows<'_>) -> Result<Vec<LogRow>> {
+        let mut search = TextSearch::new(&wanted.filter.text);
+        let mut bodies = self.connection.prepare("SELECT body FROM blocks WHERE first = ?1")?;
+        let mut blocks = self.connection.prepare(
+            "SELECT first, summary FROM blocks
+             WHERE first < :before AND first > :floor AND doors & :doors AND actions & :actions
+             ORDER BY first DESC",
         )?;
-        while from < to {
-            let middle = from + (to - from) / 2;
-            let latest_ms: Option<i64> =
-                written.query_row([middle, NEIGHBOURS], |row| row.get(0))?;
-            if latest_ms.is_some_and(|latest_ms| latest_ms < at_ms) {
-                from = middle + 1;
-            } else {
-                to = middle;
+        let mut blocks = blocks.query(named_params! {
+            ":before": wanted.before,
+            // A block has no more rows, so none before this one reaches the floor.
+            ":floor": wanted.floor.saturating_sub(BLOCK_ROWS_MAX as i64),
+            ":doors": wanted.filter.door.map_or(-1, |door| code_bit(door.code()) as i64),
+            ":actions": wanted.filter.action.map_or(-1, |action| code_bit(action.code()) as i64),
+        })?;
+        let mut rows = Vec::new();
+        while let Some(row) = blocks.next()? {
+            let Some(texts) = SummaryTexts::read(bytes_of(row, 1)?) else { continue };
+            let found = match &mut search {
+                Some(search) => search.find(texts).map(|(summary, places)| (summary, Some(places))),
+                None => BlockSummary::read_words(texts).map(|summary| (summary, None)),
+            };
+            let Some((summary, places)) = found else { continue };
+            let first = row.get(0)?;
+            let mut body = bodies.query([first])?;
+            let Some(body) = body.next()? else { continue };
+            let Some(body) = BlockBody::read(bytes_of(body, 0)?) else { continue };
+            let block = BlockView { first, summary, body };
+            block.collect(wanted, places.as_ref(), &mut rows);
+            if rows.len() >= wanted.limit {
+                break;
             }
         }
-        let mut statement = self.connection.prepare(&format!(
-            "{ROW} WHERE e.id >= :from AND e.id <= :to AND e.time_ms = :at
-             ORDER BY e.id DESC LIMIT :limit"
-        ))?;
-        let around = SCAN_ROWS_MAX as i64 / 2;
-        let found = statement.query_map(
-            named_params! {
-                ":from": from.saturating_sub(around),
-                ":to": from.saturating_add(around),
-                ":at": at_ms,
-                ":limit": LIMIT_MAX as i64,
-            },
-            read_row,
+        Ok(rows)
+    }
+
+    pub(crate) fn row(&self, id: u64) -> Result<Option<LogRow>, ReadError> {
+        let Ok(id) = i64::try_from(id) else { return Ok(None) };
+        let mut select = self.connection.prepare(
+            "SELECT first, summary, body FROM blocks WHERE first <= ?1
+             ORDER BY first DESC LIMIT 1",
         )?;
-        Ok(found.collect::<Result<_>>()?)
+        let row = select.query_row([id], |row| {
+            let Some(block) = BlockView::read(row)? else { return Ok(None) };
+            let place = usize::try_from(id - block.first).ok();
+            let stored = place.and_then(|place| block.body.rows().nth(place));
+            Ok(stored.and_then(|stored| block.log_row(id, &stored)))
+        });
+        Ok(row.optional()?.flatten())
+    }
+
+    /// Rows of one moment, newest first. Rows are written as requests end: those of a moment are in
+    /// the first block that ends later, and where a request took long in one behind it.
+    pub(crate) fn rows_at(&self, at_ms: u64) -> Result<Vec<LogRow>, ReadError> {
+        let mut select = self.connection.prepare(
+            "SELECT first, summary, body FROM blocks
+             WHERE last_ms >= ?1 AND first_ms <= ?1 ORDER BY last_ms",
+        )?;
+        let Ok(at) = i64::try_from(at_ms) else { return Ok(Vec::new()) };
+        let (mut found, mut rows, mut looked) = (select.query([at])?, Vec::new(), 0);
+        while let Some(row) = found.next()? {
+            let Some(block) = BlockView::read(row)? else { continue };
+            for (id, stored) in (block.first..).zip(block.body.rows()) {
+                looked += 1;
+                if stored.at_ms == at_ms {
+                    rows.extend(block.log_row(id, &stored));
+                }
+            }
+            if looked >= SCAN_ROWS_MAX || rows.len() >= LIMIT_MAX {
+                break;
+            }
+        }
+        rows.sort_unstable_by_key(|row| std::cmp::Reverse(row.id));
+        rows.truncate(LIMIT_MAX);
+        Ok(rows)
     }
 
     /// Returns what SQLite says of the whole file.
@@ -222,65 +217,89 @@ impl LedgerReader {
         said.unwrap()
     }
 
-    /// Returns how many rows, names and clients there are, for tests and the curious.
+    /// Returns how many rows, blocks and minutes there are, for tests and the curious.
     #[cfg(test)]
     pub(crate) fn sizes(&self) -> std::collections::HashMap<&'static str, u64> {
-        ["events", "names", "clients", "rules", "minutes", "hour_names", "hour_clients"]
-            .into_iter()
-            .map(|table| {
-                let sql = format!("SELECT count(*) FROM {table}");
-                let count: i64 = self.connection.query_row(&sql, [], |row| row.get(0)).unwrap();
-                (table, count.cast_unsigned())
-            })
-            .collect()
+        [
+            ("rows", "SELECT coalesce(sum(rows), 0) FROM blocks"),
+            ("blocks", "SELECT count(*) FROM blocks"),
+            ("minutes", "SELECT count(*) FROM minutes"),
+            ("tables", "SELECT count(*) FROM sqlite_master WHERE type = 'table'"),
+        ]
+        .into_iter()
+        .map(|(what, sql)| {
+            let count: i64 = self.connection.query_row(sql, [], |row| row.get(0)).unwrap();
+            (what, count.cast_unsigned())
+        })
+        .collect()
     }
 }
 
-/// A text as a pattern of `LIKE` that finds it anywhere; its own wildcards stand for themselves.
-fn pattern(text: &str) -> String {
-    let mut pattern = String::from("%");
-    for c in text.chars().take(256) {
-        if matches!(c, '%' | '_' | '\\') {
-            pattern.push('\\');
-        }
-        pattern.push(c);
+impl<'b> BlockView<'b> {
+    /// Reads the block of a row with the columns `first`, `summary` and `body`.
+    fn read(row: &'b rusqlite::Row<'_>) -> Result<Option<Self>> {
+        let summary = BlockSummary::read(bytes_of(row, 1)?);
+        let body = BlockBody::read(bytes_of(row, 2)?);
+        let first = row.get(0)?;
+        Ok(summary.zip(body).map(|(summary, body)| Self { first, summary, body }))
     }
-    pattern.push('%');
-    pattern
-}
 
-fn read_row(row: &rusqlite::Row<'_>) -> Result<LogRow> {
-    let client: String = row.get(3)?;
-    let (id, at_ms): (i64, i64) = (row.get(0)?, row.get(1)?);
-    Ok(LogRow {
-        id: id.cast_unsigned(),
-        at_ms: at_ms.cast_unsigned(),
-        // A word of a damaged row reads as the plainest: one odd row must not hide all others.
-        door: Door::from_code(row.get(2)?).unwrap_or(Door::Dns),
-        client: client.parse().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
-        subject: row.get(4)?,
-        kind: kind_from_code(row.get(5)?),
-        action: Action::from_code(row.get(6)?).unwrap_or(Action::Pass),
-        cause: read_cause(row)?,
-        source: Source::from_code(row.get(11)?).unwrap_or(Source::Failed),
-        status: row.get(12)?,
-        bytes: row.get(13)?,
-        duration_us: row.get(14)?,
-        caching: Caching::from_code(row.get(15)?),
-    })
-}
-
-fn read_cause(row: &rusqlite::Row<'_>) -> Result<RowCause> {
-    let list: Option<String> = row.get(8)?;
-    // A number that is unknown reads as the plainest cause, as does a rule that is gone.
-    let code = CauseCode::from_code(row.get(7)?).unwrap_or(CauseCode::NoRule);
-    Ok(match (code, list) {
-        (CauseCode::Rule, Some(list)) => {
-            RowCause::Rule { list, line: row.get(9)?, text: row.get(10)? }
+    /// Appends the rows that are wanted, newest first, up to the limit.
+    fn collect(
+        &self,
+        wanted: &WantedRows<'_>,
+        places: Option<&FoundPlaces>,
+        out: &mut Vec<LogRow>,
+    ) {
+        let stored: Vec<_> = self.body.rows().collect();
+        for (place, row) in stored.iter().enumerate().rev() {
+            let id = self.first + place as i64;
+            let in_range = id < wanted.before && id >= wanted.floor;
+            let asked_for = wanted.filter.door.is_none_or(|door| row.facts.door() == door)
+                && wanted.filter.action.is_none_or(|action| row.facts.action() == action)
+                && places.is_none_or(|places| places.has(row.client, row.word));
+            if in_range && asked_for {
+                out.extend(self.log_row(id, row));
+            }
+            if out.len() >= wanted.limit {
+                return;
+            }
         }
-        (CauseCode::Rule, None) | (CauseCode::NoRule, _) => RowCause::NoRule,
-        (CauseCode::Paused, _) => RowCause::Paused,
-        (CauseCode::NotAsked, _) => RowCause::NotAsked,
-        (CauseCode::Unlisted, _) => RowCause::Unlisted,
-    })
+    }
+
+    fn log_row(&self, id: i64, row: &StoredRow) -> Option<LogRow> {
+        let (subject, _) = self.summary.word(row.word)?;
+        Some(LogRow {
+            id: id.cast_unsigned(),
+            at_ms: row.at_ms,
+            door: row.facts.door(),
+            client: self.summary.clients.get(row.client)?.client,
+            subject: subject.into(),
+            kind: row.facts.kind(),
+            action: row.facts.action(),
+            cause: self.cause(row),
+            source: row.facts.source(),
+            caching: row.facts.caching(),
+            status: row.facts.status,
+            bytes: row.bytes,
+            duration_us: row.duration_us,
+        })
+    }
+
+    fn cause(&self, row: &StoredRow) -> RowCause {
+        match row.facts.cause() {
+            CauseCode::Rule => match row.rule.and_then(|rule| self.body.rule(rule)) {
+                Some(rule) => RowCause::Rule {
+                    list: rule.list.into(),
+                    line: rule.line,
+                    text: rule.text.into(),
+                },
+                None => RowCause::NoRule,
+            },
+            CauseCode::NoRule => RowCause::NoRule,
+            CauseCode::Paused => RowCause::Paused,
+            CauseCode::NotAsked => RowCause::NotAsked,
+            CauseCode::Unlisted => RowCause::Unlisted,
+        }
+    }
 }
