@@ -11,7 +11,7 @@
 
 mod block;
 pub(crate) mod convert;
-mod join;
+pub(crate) mod join;
 pub(crate) mod read;
 pub(crate) mod retain;
 mod text_search;

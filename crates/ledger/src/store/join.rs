@@ -74,6 +74,20 @@ fn small_blocks(connection: &Connection) -> Result<Vec<BlockSpan>> {
     Ok(spans)
 }
 
+/// `true` if the bytes of a summary and a body, whatever they are, have as many rows as the block
+/// that is made of these rows. Called by the fuzz target.
+pub fn block_round_trips(summary: &[u8], body: &[u8]) -> bool {
+    let count = |block: &BlockBytes| {
+        let read = ReadBlock::read(&block.summary, &block.body);
+        read.map_or(0, |read| read.rows(&mut RuleTable::default()).len())
+    };
+    let bytes = BlockBytes { summary: summary.into(), body: body.into() };
+    let rows = count(&bytes);
+    let again = joined(&[bytes])
+        .map_or(0, |block| count(&BlockBytes { summary: block.summary, body: block.body }));
+    rows == again
+}
+
 fn joined(blocks: &[BlockBytes]) -> Option<EncodedBlock> {
     let mut rules = RuleTable::default();
     let mut rows = Vec::new();

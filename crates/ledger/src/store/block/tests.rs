@@ -4,6 +4,7 @@ use super::decode::{BlockBody, BlockSummary, ReadBlock};
 use super::encode::BlockEncoder;
 use super::rules::{RuleLine, RuleTable};
 use super::*;
+use crate::store::join::block_round_trips;
 use crate::tests::{NOON, event};
 use vocab::Action;
 
@@ -133,12 +134,14 @@ fn a_damaged_block_has_fewer_rows_and_harms_nobody() {
             let mut summary = block.summary.clone();
             summary[place] = value;
             assert!(count(&summary, &block.body) <= 7);
+            assert!(block_round_trips(&summary, &block.body), "{value} at {place}");
         }
         for place in 0..block.body.len() {
             let mut body = block.body.clone();
             body[place] = value;
             // A row takes seven bytes or more, however they are read.
             assert!(count(&block.summary, &body) <= block.body.len() / 7);
+            assert!(block_round_trips(&block.summary, &body), "{value} at {place}");
         }
     }
 }
