@@ -104,21 +104,23 @@ class Null(Server):
     suffix = "port"
 
     def __init__(self, folder):
-        self.program = build("dns.c", folder)
+        self.program, self.forwarder = build("dns.c", folder), build("forward.c", folder)
 
     def version(self):
-        return "bench/null/dns.c"
+        return "bench/null/dns.c, forward.c"
 
     def config(self, scenario, place):
-        alone = scenario.mode == "udp" and not self.forwards(scenario)
-        return str(place.port) if alone else None
-
-    @staticmethod
-    def forwards(scenario):
-        return scenario.task is None or (scenario.task.upstreams and not scenario.task.cache)
+        """Its port, and the upstream's where it forwards."""
+        task = scenario.task
+        if scenario.mode != "udp" or task is None:
+            return None
+        if not task.upstreams or task.cache:
+            return str(place.port)
+        return f"{place.port} {place.upstream_ports[0]}" if task.upstreams == 1 else None
 
     def command(self, config):
-        return [self.program, config.read_text(), method.workers()]
+        ports = config.read_text().split()
+        return [self.program if len(ports) == 1 else self.forwarder, *ports, method.workers()]
 
 
 class Tidegate(Server):
