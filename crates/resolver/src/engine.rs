@@ -1,38 +1,47 @@
-//! The resolver's thread: takes questions in batches, lets equal ones share an exchange, sends and
+//! A resolver engine: takes questions in batches, lets equal ones share an exchange, sends and
 //! receives for all of them together.
 //!
 //! A round is a batch of questions, or what has arrived at some sockets, or a tick; at its end all
 //! that is to be sent goes out in few system calls, and whoever asked for it is called. It asks no
-//! policy and knows no client.
+//! policy and knows no client. One engine has a thread of its own and serves every group; a thread
+//! that receives questions from clients may have one besides, for what goes to plain UDP upstreams,
+//! so that no other thread stands between ([`local_engine`]).
 
 pub(crate) mod attempts;
+pub(crate) mod command;
 pub(crate) mod delivery;
 pub(crate) mod failure_memory;
 pub(crate) mod fair_shares;
 pub(crate) mod fastest;
 pub(crate) mod flight_id;
+pub(crate) mod flight_waiter;
 pub(crate) mod flights;
 pub(crate) mod group;
 pub(crate) mod groups;
+pub(crate) mod local_engine;
+pub(crate) mod peers;
 pub(crate) mod probes;
+pub(crate) mod question_hash;
 pub(crate) mod race;
 pub(crate) mod round_time;
 pub(crate) mod tasks;
 pub(crate) mod upstream_answer;
 
-use crate::question::ResolverQuestion;
-use crate::settings::plan::ResolverPlan;
+use crate::question::GroupId;
+use crate::settings::plan::{PlannedGroup, ResolverPlan};
 use crate::shared::ResolverShared;
 use crate::upstream::exchange::ReadyUpstream;
 use crate::upstream::exchange_error::ExchangeError;
 use crate::upstream::means::ExchangeMeans;
 use crate::upstream::random::RandomBytes;
 use crate::upstream::udp::SocketPort;
+use crate::upstream::window::{WINDOW_MIN, WINDOW_MIN_SHARED};
+use command::{CommandReceiver, CommandSender, EngineCommand, EngineLookup, WeakCommandSender};
 use delivery::CallerTold;
 use dns_wire::WireAnswer;
 use flight_id::FlightId;
-use flights::FlightWaiter;
-use race::QueryRace;
+use peers::{EngineId, EnginePeers};
+use race::{QueryRace, QuestionClaims};
 use std::cell::RefCell;
 use std::io;
 use std::rc::{Rc, Weak};
@@ -41,7 +50,7 @@ use std::time::Duration;
 use tasks::{EngineEvents, EngineTasks};
 use tokio::io::{Interest, Ready};
 use tokio::runtime::{Builder, LocalOptions};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use transport::ClientTls;
 use transport::udp::batch::{RECEIVE_BATCH_MAX, UdpInbox};
@@ -50,40 +59,61 @@ use transport::udp::batch::{RECEIVE_BATCH_MAX, UdpInbox};
 const BATCH: usize = 256;
 /// How often it is looked what has waited too long: all time-outs are late by up to this.
 const TICK: Duration = Duration::from_millis(25);
-/// Those who are called after each round, at most.
-const HOOKS_MAX: usize = 16;
 /// Times that one socket is read before others get their turn.
 const READS_MAX: usize = 8;
 
-/// What is called on the resolver's thread after each round of answers.
-pub(crate) type Hook = Arc<dyn Fn() + Send + Sync>;
-
-/// Tells what the thread is told.
-pub(crate) enum EngineCommand {
-    Ask(ResolverQuestion, FlightWaiter),
-    /// The same whatever the cache holds.
-    Renew(ResolverQuestion, FlightWaiter),
-    Reload(Box<ResolverPlan>),
-    AfterBatch(Hook),
+/// Kind of an engine, by the questions that it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EngineRole {
+    /// All: it has a thread of its own, and ends with the last handle.
+    General,
+    /// Those of its own thread to plain UDP upstreams. It ends when it is to and nobody waits.
+    Local,
 }
 
 /// The engine as its thread and its tasks share it.
 pub(crate) struct ResolverEngine {
+    role: EngineRole,
+    id: EngineId,
+    peers: Arc<EnginePeers>,
     race: RefCell<QueryRace>,
     inbox: RefCell<UdpInbox>,
-    /// Told when a round has begun that must be ended.
+    /// Questions of this very thread.
+    own: RefCell<Vec<EngineLookup>>,
+    /// Groups that it asks, by their places.
+    serves: RefCell<Vec<GroupService>>,
+    /// Told when a round has begun that must be ended, or questions of this thread wait.
     round_started: Notify,
-    hooks: RefCell<Vec<Hook>>,
 }
 
-/// Starts the thread. It ends when every sender of commands is gone.
-pub(crate) fn spawn(
-    plan: ResolverPlan,
-    tls: ClientTls,
-    shared: Arc<ResolverShared>,
-    commands: mpsc::UnboundedReceiver<EngineCommand>,
-) -> io::Result<()> {
-    // Made here, so that it fails where somebody listens.
+/// The engine that asks the upstreams of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GroupService {
+    Here,
+    /// The general engine does.
+    Elsewhere,
+}
+
+/// State of the source of commands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CommandSource {
+    Open,
+    Closed,
+}
+
+/// Holds what every engine of a resolver is made of.
+#[derive(Clone)]
+pub(crate) struct EngineParts {
+    pub(crate) tls: ClientTls,
+    pub(crate) shared: Arc<ResolverShared>,
+    pub(crate) peers: Arc<EnginePeers>,
+}
+
+/// Starts the thread of the general engine. It ends when every sender of commands is gone.
+pub(crate) fn spawn(parts: EngineParts) -> io::Result<CommandSender> {
+    let (commands, received) = command::commands();
+    let weak = commands.downgrade();
+    // Made there, so that it fails where somebody listens.
     let (ready, outcome) = std::sync::mpsc::channel();
     std::thread::Builder::new().name("resolver".into()).spawn(move || {
         let runtime =
@@ -91,50 +121,76 @@ pub(crate) fn spawn(
                 Ok(runtime) => runtime,
                 Err(why) => return drop(ready.send(Err(why))),
             };
-        let means =
-            Rc::new(ExchangeMeans { tls, random: RandomBytes::new(), single_ports: Rc::default() });
         runtime.block_on(async move {
-            let engine = Rc::new_cyclic(|engine: &Weak<ResolverEngine>| {
-                let tasks = EngineTasks::new(Weak::<ResolverEngine>::clone(engine));
-                ResolverEngine {
-                    race: RefCell::new(QueryRace::new(&plan, means, shared, tasks)),
-                    inbox: RefCell::default(),
-                    round_started: Notify::new(),
-                    hooks: RefCell::default(),
-                }
-            });
+            let engine = ResolverEngine::join(EngineRole::General, parts, weak);
+            local_engine::register(&engine);
             drop(ready.send(Ok(())));
             // A task of its own: what wakes the outermost future costs a system call.
-            let running = tokio::task::spawn_local(engine.run(commands));
+            let running = tokio::task::spawn_local(engine.run(received));
             // If it panicked, whoever waits is told that the resolver has stopped.
             drop(running.await);
         });
     })?;
-    outcome.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+    outcome.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))?;
+    Ok(commands)
 }
 
 impl ResolverEngine {
-    async fn run(self: Rc<Self>, mut commands: mpsc::UnboundedReceiver<EngineCommand>) {
+    /// An engine on this thread, which the others know from now on.
+    fn join(role: EngineRole, parts: EngineParts, commands: WeakCommandSender) -> Rc<Self> {
+        let EngineParts { tls, shared, peers } = parts;
+        let (id, plan) = peers.join(commands);
+        let means = Rc::new(ExchangeMeans {
+            tls,
+            random: RandomBytes::new(),
+            single_ports: Arc::clone(&shared.single_ports),
+            window_min: match role {
+                EngineRole::General => WINDOW_MIN,
+                EngineRole::Local => WINDOW_MIN_SHARED,
+            },
+        });
+        Rc::new_cyclic(|engine: &Weak<Self>| {
+            let tasks = EngineTasks::new(Weak::<Self>::clone(engine));
+            let (plan, serves) = role.own_part(&plan);
+            let claims = QuestionClaims { peers: Arc::clone(&peers), own: id };
+            Self {
+                role,
+                id,
+                peers,
+                race: RefCell::new(QueryRace::new(&plan, means, shared, tasks, claims)),
+                inbox: RefCell::default(),
+                own: RefCell::default(),
+                serves: RefCell::new(serves),
+                round_started: Notify::new(),
+            }
+        })
+    }
+
+    async fn run(self: Rc<Self>, mut commands: CommandReceiver) {
         let mut batch = Vec::with_capacity(BATCH);
         let tick = tokio::time::sleep(TICK);
         tokio::pin!(tick);
+        let mut source = CommandSource::Open;
         loop {
+            if source == CommandSource::Closed && self.is_idle() {
+                return;
+            }
             let busy = self.race.borrow().is_busy();
             let taken = tokio::select! {
                 biased;
-                taken = commands.recv_many(&mut batch, BATCH) => Some(taken),
+                taken = commands.recv_many(&mut batch, BATCH), if source == CommandSource::Open => {
+                    Some(taken)
+                }
                 () = self.round_started.notified() => None,
                 () = &mut tick, if busy => None,
             };
             if taken == Some(0) {
-                return;
-            }
-            if taken.is_some() {
-                self.race.borrow_mut().start_round();
-                for command in batch.drain(..) {
-                    self.handle_command(command);
+                if self.role == EngineRole::General {
+                    return;
                 }
+                source = CommandSource::Closed;
             }
+            self.take_questions(&mut batch);
             // Looked at each time: were there no end of commands, the tick above would never win.
             if tick.deadline() <= Instant::now() {
                 let mut race = self.race.borrow_mut();
@@ -150,19 +206,65 @@ impl ResolverEngine {
         }
     }
 
-    fn handle_command(&self, command: EngineCommand) {
+    /// Takes commands, and the questions of this thread.
+    fn take_questions(&self, commands: &mut Vec<EngineCommand>) {
+        let mut own = self.own.take();
+        if commands.is_empty() && own.is_empty() {
+            return;
+        }
         let mut race = self.race.borrow_mut();
-        match command {
-            EngineCommand::Ask(question, done) => race.ask(question, done),
-            EngineCommand::Renew(question, done) => race.renew(question, done),
-            EngineCommand::Reload(plan) => race.reload(&plan),
-            EngineCommand::AfterBatch(hook) => {
-                let mut hooks = self.hooks.borrow_mut();
-                if hooks.len() < HOOKS_MAX {
-                    hooks.push(hook);
+        race.start_round();
+        for command in commands.drain(..) {
+            match command {
+                EngineCommand::LookUp(lookup) => self.look_up(&mut race, lookup),
+                EngineCommand::Reload(plan) => {
+                    let (plan, serves) = self.role.own_part(&plan);
+                    race.reload(&plan);
+                    self.serves.replace(serves);
                 }
             }
         }
+        for lookup in own.drain(..) {
+            self.look_up(&mut race, lookup);
+        }
+        // What was asked by those who have just been told stays for the next round; the room that
+        // `own` has is used again.
+        let mut newer = self.own.borrow_mut();
+        if newer.is_empty() {
+            *newer = own;
+        } else {
+            self.round_started.notify_one();
+        }
+    }
+
+    fn look_up(&self, race: &mut QueryRace, lookup: EngineLookup) {
+        // A reload may have changed who asks the group since it was put here.
+        let lookup = if self.serves(lookup.question.group()) {
+            lookup
+        } else {
+            match self.peers.forward(EngineId::GENERAL, lookup) {
+                Ok(()) => return,
+                Err(lookup) => lookup,
+            }
+        };
+        race.look_up(lookup);
+    }
+
+    /// True if it asks the upstreams of this group itself.
+    fn serves(&self, group: GroupId) -> bool {
+        self.role == EngineRole::General
+            || self.serves.borrow().get(usize::from(group.0)) == Some(&GroupService::Here)
+    }
+
+    /// True if it waits for nothing: no question is in flight or to be asked.
+    fn is_idle(&self) -> bool {
+        self.own.borrow().is_empty() && !self.race.borrow().is_busy()
+    }
+
+    /// Lets a question of this thread wait for the next round.
+    fn put(&self, lookup: EngineLookup) {
+        self.own.borrow_mut().push(lookup);
+        self.round_started.notify_one();
     }
 
     fn end_round(&self) {
@@ -172,10 +274,32 @@ impl ResolverEngine {
             race.take_notified()
         };
         if told == CallerTold::Someone {
-            for hook in &*self.hooks.borrow() {
-                hook();
-            }
+            self.peers.run_hooks();
         }
+    }
+}
+
+impl EngineRole {
+    /// The part of `plan` that an engine of this kind asks, and which of the groups that is.
+    fn own_part(self, plan: &Arc<ResolverPlan>) -> (Arc<ResolverPlan>, Vec<GroupService>) {
+        if self == Self::General {
+            return (Arc::clone(plan), Vec::new());
+        }
+        let service = |group: &PlannedGroup| {
+            if group.is_plain_udp() { GroupService::Here } else { GroupService::Elsewhere }
+        };
+        let part = |group: &PlannedGroup| match service(group) {
+            GroupService::Here => group.clone(),
+            GroupService::Elsewhere => group.without_upstreams(),
+        };
+        let groups = plan.groups.iter().map(part).collect();
+        (Arc::new(ResolverPlan { groups }), plan.groups.iter().map(service).collect())
+    }
+}
+
+impl Drop for ResolverEngine {
+    fn drop(&mut self) {
+        self.peers.leave(self.id);
     }
 }
 

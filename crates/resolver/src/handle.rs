@@ -4,8 +4,11 @@ use crate::cache::answer_cache::CacheStats;
 use crate::cache::caches::{FlushIn, FlushScope};
 use crate::cache::persist::{DumpReport, RestoreReport};
 use crate::cache::snapshot::BadSnapshot;
-use crate::engine::flights::FlightWaiter;
-use crate::engine::{self, EngineCommand};
+use crate::engine::command::{CommandSender, EngineCommand, EngineLookup, LookupKind, LookupRoute};
+use crate::engine::flight_waiter::FlightWaiter;
+use crate::engine::local_engine::{self, LocalEngine};
+use crate::engine::peers::EnginePeers;
+use crate::engine::{self, EngineParts};
 use crate::local_overrides::LocalOverrides;
 use crate::query_source::{CapReached, QuerySource};
 use crate::question::{
@@ -21,7 +24,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use transport::ClientTls;
 use vocab::{Complaint, Now, Source};
 
@@ -33,8 +36,10 @@ pub const WAITING_MAX: usize = 16_384;
 #[derive(Clone)]
 pub struct Resolver {
     shared: Arc<ResolverShared>,
-    /// Closed with the last clone, which ends the thread.
-    commands: mpsc::UnboundedSender<EngineCommand>,
+    peers: Arc<EnginePeers>,
+    tls: ClientTls,
+    /// To the general engine; closed with the last clone, which ends its thread.
+    commands: CommandSender,
 }
 
 /// Why a resolver could not be started.
@@ -62,14 +67,27 @@ pub struct ResolverStats {
 }
 
 impl Resolver {
-    /// Starts the resolver's thread.
+    /// Starts the general engine's thread.
     pub fn start(settings: &ResolverSettings, tls: ClientTls) -> Result<Self, StartError> {
-        let plan = ResolverPlan::new(settings).map_err(StartError::Settings)?;
+        let plan = ResolverPlan::new(settings, None).map_err(StartError::Settings)?;
         let shared = Arc::new(ResolverShared::new(settings, WAITING_MAX));
-        // Bounded all the same: every sender counts itself in `waiting` first.
-        let (commands, received) = mpsc::unbounded_channel();
-        engine::spawn(plan, tls, Arc::clone(&shared), received).map_err(StartError::Thread)?;
-        Ok(Self { shared, commands })
+        shared.upstreams.set(plan.listed());
+        let peers = Arc::new(EnginePeers::new(Arc::new(plan)));
+        let parts = EngineParts { tls, shared, peers };
+        let commands = engine::spawn(parts.clone()).map_err(StartError::Thread)?;
+        let EngineParts { tls, shared, peers } = parts;
+        Ok(Self { shared, peers, tls, commands })
+    }
+
+    /// Starts an engine on the calling thread, which must be within a local runtime: what is
+    /// submitted on this thread to a group of plain UDP upstreams alone goes there, and comes back
+    /// there, without another thread. For threads that receive questions by the batch; one each.
+    pub fn start_local_engine(&self) -> LocalEngine {
+        LocalEngine::start(EngineParts {
+            tls: self.tls.clone(),
+            shared: Arc::clone(&self.shared),
+            peers: Arc::clone(&self.peers),
+        })
     }
 
     /// Returns what `cache` holds for `key` (see [`ResolverQuestion::cache_key`]). Allocates
@@ -91,7 +109,7 @@ impl Resolver {
         }
     }
 
-    /// Looks `question` up for `source` and runs `done` on the resolver's thread, which it must not
+    /// Looks `question` up for `source` and runs `done` on an engine's thread, which it must not
     /// hold up.
     ///
     /// Equal questions share one exchange. Beyond [`WAITING_MAX`] callers it refuses at once.
@@ -102,7 +120,7 @@ impl Resolver {
         done: Box<dyn FnOnce(Resolution) + Send>,
     ) -> Result<(), ResolverOverloaded> {
         self.shared.waiting.acquire(source).map_err(|CapReached| ResolverOverloaded)?;
-        self.send(EngineCommand::Ask(question, FlightWaiter::new(Some(done), source)), source);
+        self.send(question, FlightWaiter::new(Some(done), source), LookupKind::Ask);
         Ok(())
     }
 
@@ -111,15 +129,15 @@ impl Resolver {
         // Where too many wait, what is old stays old for a while.
         let source = QuerySource::INTERNAL;
         if self.shared.waiting.acquire(source).is_ok() {
-            self.send(EngineCommand::Renew(question, FlightWaiter::new(None, source)), source);
+            self.send(question, FlightWaiter::new(None, source), LookupKind::Renew);
         }
     }
 
-    /// Has `hook` called on the resolver's thread after each round in which someone was told an
-    /// outcome: the place to send what the callbacks have gathered. It must not hold the thread up.
-    /// At most 16, which stay as long as the resolver does.
+    /// Has `hook` called on an engine's thread after each of its rounds in which someone was told
+    /// an outcome: the place to send what the callbacks have gathered. It must not hold the thread
+    /// up. At most 16, which stay as long as the resolver does.
     pub fn after_batch(&self, hook: Arc<dyn Fn() + Send + Sync>) {
-        drop(self.commands.send(EngineCommand::AfterBatch(hook)));
+        self.peers.after_batch(hook);
     }
 
     /// Looks `question` up, in its cache first.
@@ -165,9 +183,10 @@ impl Resolver {
     /// Takes other settings; caches are kept by their place, and so are the connections of
     /// upstreams that stay.
     pub fn reload(&self, settings: &ResolverSettings) -> Result<(), Vec<Complaint>> {
-        let plan = ResolverPlan::new(settings)?;
+        let plan = ResolverPlan::new(settings, Some(&self.peers.plan()))?;
         self.shared.caches.configure(&settings.caches);
-        drop(self.commands.send(EngineCommand::Reload(Box::new(plan))));
+        self.shared.upstreams.set(plan.listed());
+        self.peers.reload(Arc::new(plan));
         Ok(())
     }
 
@@ -223,10 +242,14 @@ impl Resolver {
         self.shared.caches.restore_bytes(cache, bytes, now)
     }
 
-    /// Sends a command that somebody was counted for. The thread outlives every sender, so this
-    /// fails only if it died; dropping the command then tells its caller so.
-    fn send(&self, command: EngineCommand, source: QuerySource) {
-        if let Err(unsent) = self.commands.send(command) {
+    /// Sends a question that somebody was counted for. The general engine's thread outlives every
+    /// sender, so this fails only if it died; dropping the question then tells its caller so.
+    fn send(&self, question: ResolverQuestion, waiter: FlightWaiter, kind: LookupKind) {
+        let source = waiter.source;
+        let lookup = EngineLookup { question, waiter, kind, route: LookupRoute::Fresh };
+        if let Err(lookup) = local_engine::put(&self.peers, lookup)
+            && let Err(unsent) = self.commands.send(EngineCommand::LookUp(lookup))
+        {
             self.shared.waiting.release(source);
             drop(unsent);
         }

@@ -23,6 +23,7 @@ pub use cache::caches::{FlushIn, FlushScope};
 pub use cache::persist::{DumpFile, DumpReport, NotRestored, RestoreReport};
 pub use cache::snapshot::{BadSnapshot, SNAPSHOT_BYTES_MAX, check_snapshot};
 pub use engine::fair_shares::QUESTIONS_MAX;
+pub use engine::local_engine::LocalEngine;
 pub use handle::{Resolver, ResolverStats, StartError, WAITING_MAX};
 pub use lasting::{AddressFamily, LastingResult};
 pub use local_overrides::{LocalOverride, LocalOverrides};

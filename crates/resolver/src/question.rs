@@ -52,7 +52,7 @@ pub enum ResolveError {
     Overloaded,
     /// An upstream has asked us the very question: it leads back here.
     Loop,
-    /// The resolver's thread is gone; the process is ending.
+    /// The engine is gone; the process is ending.
     Stopped,
 }
 

@@ -1,18 +1,22 @@
-//! State that callers and the resolver's thread both see: caches, the count of those who wait, and
-//! what is known of upstreams.
+//! State that callers and engines all see: caches, failures, the count of those who wait, and what
+//! is known of upstreams.
 
 use crate::cache::caches::AnswerCaches;
+use crate::engine::failure_memory::FailureMemory;
 use crate::local_overrides::LocalOverrides;
 use crate::query_source::FairCap;
 use crate::settings::ResolverSettings;
 use crate::upstream::record::UpstreamTable;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Holds what callers and the resolver's thread both see.
+/// Holds what callers and engines all see.
 pub(crate) struct ResolverShared {
     pub(crate) caches: AnswerCaches,
+    pub(crate) failures: FailureMemory,
     pub(crate) waiting: FairCap,
+    /// Ports that are open for one question each, of all engines together.
+    pub(crate) single_ports: Arc<AtomicUsize>,
     pub(crate) upstreams: UpstreamTable,
     /// Read once for each name that is dialled, and written on reloads.
     local_overrides: RwLock<Option<Arc<dyn LocalOverrides>>>,
@@ -25,7 +29,9 @@ impl ResolverShared {
     pub(crate) fn new(settings: &ResolverSettings, waiting_max: usize) -> Self {
         Self {
             caches: AnswerCaches::new(&settings.caches),
+            failures: FailureMemory::default(),
             waiting: FairCap::new(waiting_max),
+            single_ports: Arc::default(),
             upstreams: UpstreamTable::default(),
             local_overrides: RwLock::default(),
             local_overrides_digest: AtomicU64::new(0),

@@ -1,15 +1,16 @@
 //! UDP in batches: up to 64 datagrams a system call, replies from the address that was asked.
 //!
 //! This is the one place that speaks `recvmmsg`, `sendmmsg` and `IP_PKTINFO`; it knows nothing of
-//! what the bytes mean and starts no thread. The DNS door's workers call it, one [`DatagramBatch`]
-//! and one
-//! [`UdpSocket`] each, and its resolver's thread replies through [`UdpReplies`].
+//! what the bytes mean and starts no thread. The DNS door's workers call it, one [`UdpReceiver`],
+//! one [`DatagramBatch`] and one [`UdpSocket`] each; late replies go through [`UdpReplies`].
 #![allow(unsafe_code)] // No safe wrapper offers recvmmsg with control messages; see each SAFETY.
 
 pub mod batch;
 mod raw;
+mod receiver;
 mod replies;
 
+pub use receiver::UdpReceiver;
 pub use replies::UdpReplies;
 
 use crate::BindError;
@@ -19,7 +20,7 @@ use rustix::io::Errno;
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::net::SocketAddr;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,6 +51,15 @@ pub struct DatagramOrigin {
     name_bytes: libc::socklen_t,
     control: Control,
     control_bytes: usize,
+}
+
+/// Behaviour of a receive while nothing has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveWait {
+    /// Blocks the thread, for a second at most.
+    Block,
+    /// Returns at once.
+    Never,
 }
 
 /// Tells what a receive brought.
@@ -192,12 +202,11 @@ impl UdpSocket {
         Ok(usize::try_from(size).unwrap_or(0))
     }
 
-    /// Makes the receiving thread finish what has arrived and then return
-    /// [`ReceiveOutcome::Stopped`].
+    /// Makes the receiver finish what has arrived and then return [`ReceiveOutcome::Stopped`].
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         // On a socket without a peer this reports ENOTCONN, yet wakes the receiver (Linux,
-        // inet_shutdown); should it not, its time-out does.
+        // inet_shutdown); should it not, the time-out of a receive that blocks does.
         // SAFETY: no pointers.
         unsafe { libc::shutdown(self.fd.as_raw_fd(), libc::SHUT_RD) };
     }
@@ -227,6 +236,12 @@ impl UdpSocket {
             )
         };
         if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+impl AsRawFd for UdpSocket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
     }
 }
 
@@ -273,13 +288,18 @@ impl DatagramBatch {
         self.received = 0;
     }
 
-    /// Waits for at least one datagram and takes all that have arrived, up to the batch. Whatever
-    /// the last batch held is gone. An error other than a signal or a time-out is the socket's end.
-    pub fn receive(&mut self, socket: &UdpSocket) -> io::Result<ReceiveOutcome> {
+    /// Takes all datagrams that have arrived, up to the batch. Whatever the last batch held is
+    /// gone. [`io::ErrorKind::WouldBlock`] where there are none, or none for a second; any other
+    /// error is the socket's end.
+    pub fn receive(&mut self, socket: &UdpSocket, wait: ReceiveWait) -> io::Result<ReceiveOutcome> {
         self.rearm();
         loop {
+            // Read first: what came before it was set is still taken.
             let stopping = socket.stopping.load(Ordering::Acquire);
-            let wait = if stopping { libc::MSG_DONTWAIT } else { libc::MSG_WAITFORONE };
+            let flags = match wait {
+                ReceiveWait::Block if !stopping => libc::MSG_WAITFORONE,
+                ReceiveWait::Block | ReceiveWait::Never => libc::MSG_DONTWAIT,
+            };
             // SAFETY: each of the BATCH_DATAGRAMS heads points at buffers of the stated sizes in
             // our allocation, which nothing else borrows during the call.
             let got = unsafe {
@@ -287,7 +307,7 @@ impl DatagramBatch {
                     socket.fd.as_raw_fd(),
                     (&raw mut (*self.slots.as_ptr()).heads).cast(),
                     BATCH_DATAGRAMS as _,
-                    wait as _,
+                    flags as _,
                     ptr::null_mut(),
                 )
             };
@@ -298,9 +318,8 @@ impl DatagramBatch {
             let why = io::Error::last_os_error();
             match why.kind() {
                 io::ErrorKind::WouldBlock if stopping => return Ok(ReceiveOutcome::Stopped),
-                // A time-out, a signal, or news of an earlier reply that did not arrive (ICMP).
-                io::ErrorKind::WouldBlock
-                | io::ErrorKind::Interrupted
+                // A signal, or news of an earlier reply that did not arrive (ICMP).
+                io::ErrorKind::Interrupted
                 | io::ErrorKind::ConnectionRefused
                 | io::ErrorKind::HostUnreachable
                 | io::ErrorKind::NetworkUnreachable => {}

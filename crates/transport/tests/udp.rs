@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 use transport::udp::{
-    DATAGRAM_BYTES_MAX, DatagramBatch, DatagramOrigin, ReceiveOutcome, UdpSocket, listen_udp,
+    DATAGRAM_BYTES_MAX, DatagramBatch, DatagramOrigin, ReceiveOutcome, UdpReceiver, UdpSocket,
+    listen_udp,
 };
 
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -23,10 +24,22 @@ fn client(bind: &str, server: SocketAddr) -> Client {
     client
 }
 
+/// Waits for what a receive brings.
+fn receive(batch: &mut DatagramBatch, socket: &Arc<UdpSocket>) -> std::io::Result<ReceiveOutcome> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let receiver = UdpReceiver::new(Arc::clone(socket))?;
+        tokio::time::timeout(DEADLINE, receiver.receive(batch)).await.unwrap()
+    })
+}
+
 /// Receives until something came and hands each datagram to `each`; what that writes is sent.
-fn serve(socket: &UdpSocket, mut each: impl FnMut(&[u8], DatagramOrigin, &mut Vec<u8>)) -> usize {
+fn serve(
+    socket: &Arc<UdpSocket>,
+    mut each: impl FnMut(&[u8], DatagramOrigin, &mut Vec<u8>),
+) -> usize {
     let mut batch = DatagramBatch::new();
-    let ReceiveOutcome::Datagrams(count) = batch.receive(socket).unwrap() else { return 0 };
+    let ReceiveOutcome::Datagrams(count) = receive(&mut batch, socket).unwrap() else { return 0 };
     for index in 0..count {
         if let Some(datagram) = batch.datagram(index) {
             let origin = datagram.route.origin();
@@ -93,7 +106,7 @@ fn a_datagram_says_who_sent_it() {
     let client = client("127.0.0.1:0", socket.local());
     client.send(b"who").unwrap();
     let mut batch = DatagramBatch::new();
-    assert_eq!(batch.receive(&socket).unwrap(), ReceiveOutcome::Datagrams(1));
+    assert_eq!(receive(&mut batch, &socket).unwrap(), ReceiveOutcome::Datagrams(1));
     assert_eq!(batch.datagram(0).unwrap().peer, client.local_addr().unwrap());
     assert!(batch.datagram(1).is_none());
 }
@@ -111,7 +124,7 @@ fn a_burst_of_4096_queries_loses_none() {
     }
     let (mut batch, mut next) = (DatagramBatch::new(), 0u32);
     while next < burst {
-        let ReceiveOutcome::Datagrams(count) = batch.receive(&socket).unwrap() else {
+        let ReceiveOutcome::Datagrams(count) = receive(&mut batch, &socket).unwrap() else {
             unreachable!()
         };
         for index in 0..count {
@@ -131,7 +144,7 @@ fn an_overlong_datagram_is_marked_and_the_next_one_is_whole() {
     client.send(b"").unwrap();
     let (mut batch, mut seen) = (DatagramBatch::new(), Vec::new());
     while seen.len() < 3 {
-        let ReceiveOutcome::Datagrams(count) = batch.receive(&socket).unwrap() else {
+        let ReceiveOutcome::Datagrams(count) = receive(&mut batch, &socket).unwrap() else {
             unreachable!()
         };
         for index in 0..count {
@@ -149,7 +162,7 @@ fn replies_that_were_never_sent_do_not_leak_into_the_next_batch() {
     let mut batch = DatagramBatch::new();
     for _ in 0..2 {
         client.send(b"x").unwrap();
-        assert_eq!(batch.receive(&socket).unwrap(), ReceiveOutcome::Datagrams(1));
+        assert_eq!(receive(&mut batch, &socket).unwrap(), ReceiveOutcome::Datagrams(1));
         let datagram = batch.datagram(0).unwrap();
         assert!(datagram.reply.is_empty());
         datagram.reply.extend_from_slice(b"unsent");
@@ -164,14 +177,14 @@ fn stop_finishes_what_has_arrived_and_wakes_a_waiting_thread() {
     socket.stop();
     assert_eq!(serve(&socket, |_, _, reply| reply.extend_from_slice(b"still served")), 1);
     assert_eq!(read(&client), b"still served");
-    assert_eq!(DatagramBatch::new().receive(&socket).unwrap(), ReceiveOutcome::Stopped);
+    assert_eq!(receive(&mut DatagramBatch::new(), &socket).unwrap(), ReceiveOutcome::Stopped);
 
     let waiting = listen("0.0.0.0:0");
     let thread = thread::spawn({
         let waiting = Arc::clone(&waiting);
         move || {
             let mut batch = DatagramBatch::new();
-            while let ReceiveOutcome::Datagrams(count) = batch.receive(&waiting).unwrap() {
+            while let ReceiveOutcome::Datagrams(count) = receive(&mut batch, &waiting).unwrap() {
                 assert!((0..count).all(|index| batch.datagram(index).is_none()));
             }
         }
@@ -197,7 +210,7 @@ fn several_sockets_share_a_port_and_a_stranger_finds_it_taken() {
             let socket = Arc::clone(socket);
             thread::spawn(move || {
                 let (mut batch, mut served) = (DatagramBatch::new(), 0);
-                while let ReceiveOutcome::Datagrams(count) = batch.receive(&socket).unwrap() {
+                while let ReceiveOutcome::Datagrams(count) = receive(&mut batch, &socket).unwrap() {
                     for index in 0..count {
                         let Some(datagram) = batch.datagram(index) else { continue };
                         datagram.reply.extend_from_slice(datagram.bytes);

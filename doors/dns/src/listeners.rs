@@ -9,11 +9,11 @@ use crate::listener_context::ListenerContext;
 use crate::shared::DoorShared;
 use crate::sockets::{SocketRoutes, SocketSpec};
 use crate::start_error::StartError;
-use crate::{doh, doq, tcp, tls, worker};
+use crate::worker::{self, SocketReading};
+use crate::{doh, doq, tcp, tls};
 use arc_swap::ArcSwap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 use transport::quic_server::{accept_quic_loop, listen_quic_per_core};
 use transport::tls::{Alpn, ServerIdentity};
 use transport::udp::{UdpSocket, listen_udp};
@@ -36,7 +36,7 @@ pub(crate) struct OpenListener {
 enum OpenSocket {
     Udp {
         sockets: Vec<Arc<UdpSocket>>,
-        threads: Vec<JoinHandle<()>>,
+        reading: Vec<SocketReading>,
     },
     /// Begun when this listener alone is to close. TCP connections then go on; those of QUIC, which
     /// share the socket, end when what they have asked is answered.
@@ -103,18 +103,18 @@ impl ListenerOpener<'_> {
         let bound = sockets[0].local();
         let sockets: Vec<_> = sockets.into_iter().map(Arc::new).collect();
         let routes = Arc::new(ArcSwap::from_pointee(wanted.routes.clone()));
-        let mut threads = Vec::with_capacity(sockets.len());
+        let mut reading = Vec::with_capacity(sockets.len());
         let mut failed = None;
         for (index, socket) in sockets.iter().enumerate() {
             match worker::start(self.shared, &routes, socket, index) {
-                Ok(thread) => threads.push(thread),
+                Ok(begun) => reading.push(begun),
                 Err(why) => {
                     failed = Some(why);
                     break;
                 }
             }
         }
-        let open = OpenSocket::Udp { sockets: sockets.clone(), threads };
+        let open = OpenSocket::Udp { sockets: sockets.clone(), reading };
         let listener = OpenListener::new(wanted, bound, routes, open);
         if let Some(why) = failed {
             listener.close();
@@ -234,14 +234,11 @@ impl OpenListener {
 
     pub(crate) fn close(self) {
         match self.open {
-            OpenSocket::Udp { sockets, threads } => {
+            OpenSocket::Udp { sockets, reading } => {
                 for socket in &sockets {
                     socket.stop();
                 }
-                for thread in threads {
-                    // A panic there was printed there.
-                    let _ = thread.join();
-                }
+                reading.into_iter().for_each(SocketReading::join);
             }
             OpenSocket::Connections { closing } => closing.start(),
         }

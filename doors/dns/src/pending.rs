@@ -1,9 +1,9 @@
 //! A question that waits: for upstreams, for another run, for time to pass.
 //!
-//! It holds all that its second half needs. An exchange with upstreams ends in a callback on the
-//! resolver's thread, which goes straight on with the run; whatever else is waited for becomes a
-//! task on a core (`branches`). Made by `request`; nobody waits for ever: the resolver's time-out
-//! and the bounds of the program see to that.
+//! It holds all that its second half needs. An exchange with upstreams ends in a callback on
+//! the thread of a resolver engine, which goes straight on with the run; whatever else is waited
+//! for becomes a task on a core (`branches`). Made by `request`; nobody waits for ever: the
+//! resolver's time-out and the bounds of the program see to that.
 
 use crate::branches;
 use crate::caller::DnsCaller;

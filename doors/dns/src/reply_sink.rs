@@ -1,6 +1,6 @@
 //! How an answer that takes a while goes back to its client.
 //!
-//! Answers of upstreams come in batches on the resolver's thread; UDP replies that become ready
+//! Answers of upstreams come in batches on an engine's thread; UDP replies that become ready
 //! there are gathered and leave together when the batch is done ([`flush`]). Called by `pending`.
 
 use std::cell::{Cell, RefCell};

@@ -73,7 +73,7 @@ pub(crate) struct AnswerEntry {
 /// An answer and the seconds since it came.
 pub(crate) type Kept = (Arc<WireAnswer>, u32);
 
-/// Tells what the resolver's thread finds when it looks once more.
+/// Tells what an engine finds when it looks once more.
 pub(crate) enum SecondLook {
     /// One that came for another meanwhile.
     Fresh(Kept),
@@ -194,7 +194,7 @@ impl AnswerCache {
         past_ms < self.config.stale_ms.load(Ordering::Relaxed) && entry.answer.is_definite()
     }
 
-    /// A second look, on the resolver's thread and without counting. An answer that somebody was
+    /// A second look, on an engine's thread and without counting. An answer that somebody was
     /// told to renew is old: whoever asks for it now is that somebody.
     pub(crate) fn recheck(&self, key: &[u8], now: Now) -> SecondLook {
         let Some(entry) = self.entries.peek(key) else { return SecondLook::Miss };

@@ -329,7 +329,7 @@ impl QueryAttempts {
         let again = again / 2 + again * share / 64;
         place.insert(QueryAttempt {
             flight: id,
-            question: Rc::clone(&flight.question),
+            question: Rc::clone(&flight.identity.question),
             upstream: Rc::clone(upstream),
             port,
             id: number,

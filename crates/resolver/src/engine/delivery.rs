@@ -1,11 +1,11 @@
 //! The end of a query: its answer is kept, or a stale one is given in its place (serve-stale,
 //! RFC 8767), and every client that waits gets it.
 //!
-//! It sees caches and remembers failures; it knows no upstream and sends nothing. Called by
+//! It sees caches and failures; it knows no upstream and sends nothing. Called by
 //! [`super::race`].
 
-use super::failure_memory::FailureMemory;
-use super::flights::{CallerPatience, CircleCheck, FlightWaiter, QuestionFlight};
+use super::flight_waiter::FlightWaiter;
+use super::flights::{CallerPatience, CircleCheck, QuestionFlight};
 use super::round_time::RoundTime;
 use super::upstream_answer::UpstreamAnswer;
 use crate::cache::answer_cache::{AnswerCache, Kept, SecondLook};
@@ -19,7 +19,6 @@ use vocab::{Now, Source};
 /// The end of questions: caches, failures, and those who are told.
 pub(crate) struct AnswerDelivery {
     shared: Arc<ResolverShared>,
-    failures: FailureMemory,
     /// The name of the upstream where there is none.
     no_upstream: Arc<str>,
     /// Whether anyone was told anything since [`AnswerDelivery::take_told`].
@@ -44,12 +43,7 @@ pub(crate) enum AtHand {
 
 impl AnswerDelivery {
     pub(crate) fn new(shared: Arc<ResolverShared>) -> Self {
-        Self {
-            shared,
-            failures: FailureMemory::default(),
-            no_upstream: Arc::from(""),
-            told: CallerTold::NoOne,
-        }
+        Self { shared, no_upstream: Arc::from(""), told: CallerTold::NoOne }
     }
 
     pub(crate) fn take_told(&mut self) -> CallerTold {
@@ -57,19 +51,19 @@ impl AnswerDelivery {
     }
 
     /// Other upstreams may do what those before could not.
-    pub(crate) fn forget_failures(&mut self) {
-        self.failures.clear();
+    pub(crate) fn forget_failures(&self) {
+        self.shared.failures.clear();
     }
 
     /// Returns what is at hand for `question`: an answer may have come since its caller looked.
-    pub(crate) fn look(&mut self, question: &ResolverQuestion, time: RoundTime) -> AtHand {
+    pub(crate) fn look(&self, question: &ResolverQuestion, time: RoundTime) -> AtHand {
         let found = self
             .cache_of(question)
             .map_or(SecondLook::Miss, |cache| cache.recheck(&question.cache_key(), time.clock));
         match found {
             SecondLook::Fresh(kept) => AtHand::Told(self.kept_answer(kept)),
             SecondLook::Stale(kept) => AtHand::Old(kept),
-            SecondLook::Miss => match self.failures.lookup(question, time.now) {
+            SecondLook::Miss => match self.shared.failures.lookup(question, time.now) {
                 Some(why) => AtHand::Told(Resolution::failed(why)),
                 None => AtHand::Nothing,
             },
@@ -83,11 +77,11 @@ impl AnswerDelivery {
         outcome: Result<UpstreamAnswer, ExchangeError>,
         time: RoundTime,
     ) {
-        let question = &flight.question;
+        let question = &flight.identity.question;
         // What is kept beats a failure, and beats an upstream's word that it failed.
         let resolution = match (outcome, flight.loop_check) {
             (Ok(found), _) if found.answer.is_definite() => {
-                self.failures.forget(question);
+                self.shared.failures.forget(question);
                 self.keep(question, found, time.clock)
             }
             (Ok(found), CircleCheck::Open) => match self.kept(question, time.clock) {
@@ -131,7 +125,7 @@ impl AnswerDelivery {
         let Some(kept) = flight.cached.clone() else { return };
         flight.caller_patience = CallerPatience::Over;
         let waiting = std::mem::take(&mut flight.waiting);
-        self.give(waiting, &kept, &flight.question);
+        self.give(waiting, &kept, &flight.identity.question);
     }
 
     /// Gives `waiting` what is kept for `question`.
@@ -177,7 +171,7 @@ impl AnswerDelivery {
         if let Some(kept) = self.kept(question, time.clock) {
             return self.not_renewed(question, kept, time.clock);
         }
-        self.failures.note(question, why, time.now);
+        self.shared.failures.note(question, why, time.now);
         Resolution::failed(why)
     }
 

@@ -7,7 +7,8 @@
 
 use crate::question::{ResolveError, ResolverQuestion};
 use std::collections::{HashMap, VecDeque};
-use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Failures remembered, at most: as many as there may be questions in flight.
@@ -19,13 +20,20 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// A failure this long after the last one is the first again.
 const FORGOTTEN_AFTER: Duration = Duration::from_mins(1);
 
-/// Questions that failed lately, and why.
+/// Questions that failed lately, and why: one memory for all engines, or each would ask once more.
 #[derive(Default)]
 pub(crate) struct FailureMemory {
-    failed: HashMap<Rc<ResolverQuestion>, FailedQuestion>,
+    table: Mutex<FailureTable>,
+    /// Entries of the table. Nearly always nothing has failed, and nobody takes the lock.
+    count: AtomicUsize,
+}
+
+#[derive(Default)]
+struct FailureTable {
+    failed: HashMap<Arc<ResolverQuestion>, FailedQuestion>,
     /// In the order in which they came, each with the number that tells it from a later one of the
     /// same.
-    order: VecDeque<(Rc<ResolverQuestion>, Instant, u64)>,
+    order: VecDeque<(Arc<ResolverQuestion>, Instant, u64)>,
     noted: u64,
 }
 
@@ -39,22 +47,50 @@ struct FailedQuestion {
 impl FailureMemory {
     /// Why `question` has just failed; none if it may be asked.
     pub(crate) fn lookup(&self, question: &ResolverQuestion, now: Instant) -> Option<ResolveError> {
-        // Nearly always nothing has failed.
-        if self.failed.is_empty() {
+        if self.count.load(Ordering::Relaxed) == 0 {
             return None;
         }
+        self.lock().lookup(question, now)
+    }
+
+    /// `question` has failed.
+    pub(crate) fn note(&self, question: &ResolverQuestion, why: ResolveError, now: Instant) {
+        self.change(|table| table.note(question, why, now));
+    }
+
+    /// `question` was answered.
+    pub(crate) fn forget(&self, question: &ResolverQuestion) {
+        if self.count.load(Ordering::Relaxed) > 0 {
+            self.change(|table| {
+                table.failed.remove(question);
+            });
+        }
+    }
+
+    /// Forgets everything: whoever is asked from now on may know better.
+    pub(crate) fn clear(&self) {
+        self.change(|table| *table = FailureTable::default());
+    }
+
+    fn change(&self, change: impl FnOnce(&mut FailureTable)) {
+        let mut table = self.lock();
+        change(&mut table);
+        self.count.store(table.failed.len(), Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, FailureTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl FailureTable {
+    fn lookup(&self, question: &ResolverQuestion, now: Instant) -> Option<ResolveError> {
         let failed = self.failed.get(question)?;
         (now.saturating_duration_since(failed.at) < failed.ttl).then_some(failed.error)
     }
 
-    /// `question` has failed.
-    pub(crate) fn note(
-        &mut self,
-        question: &Rc<ResolverQuestion>,
-        why: ResolveError,
-        now: Instant,
-    ) {
-        let lasts = match self.failed.get(&**question) {
+    fn note(&mut self, question: &ResolverQuestion, why: ResolveError, now: Instant) {
+        let lasts = match self.failed.get(question) {
             Some(before) if now.saturating_duration_since(before.at) < FORGOTTEN_AFTER => {
                 (before.ttl * 2).min(LONGEST)
             }
@@ -62,28 +98,17 @@ impl FailureMemory {
         };
         self.noted += 1;
         let number = self.noted;
+        let question = Arc::new(question.clone());
         self.failed.insert(
-            Rc::clone(question),
+            Arc::clone(&question),
             FailedQuestion { number, error: why, at: now, ttl: lasts },
         );
-        self.order.push_back((Rc::clone(question), now, number));
+        self.order.push_back((question, now, number));
         self.prune(now);
     }
 
-    /// `question` was answered.
-    pub(crate) fn forget(&mut self, question: &ResolverQuestion) {
-        if !self.failed.is_empty() {
-            self.failed.remove(question);
-        }
-    }
-
-    /// Forgets everything: whoever is asked from now on may know better.
-    pub(crate) fn clear(&mut self) {
-        *self = Self::default();
-    }
-
     /// Lets go of what is no longer of use, and of the oldest beyond the cap.
-    pub(crate) fn prune(&mut self, now: Instant) {
+    fn prune(&mut self, now: Instant) {
         while let Some((question, at, number)) = self.order.front() {
             let is_old = now.saturating_duration_since(*at) >= FORGOTTEN_AFTER;
             if !is_old && self.order.len() <= FAILURES_MAX {
@@ -103,14 +128,14 @@ mod tests {
     use super::*;
     use vocab::DomainName;
 
-    fn question(name: &str) -> Rc<ResolverQuestion> {
-        Rc::new(ResolverQuestion::internal(DomainName::parse(name).unwrap().as_name(), 1).unwrap())
+    fn question(name: &str) -> ResolverQuestion {
+        ResolverQuestion::internal(DomainName::parse(name).unwrap().as_name(), 1).unwrap()
     }
 
     #[test]
     fn a_question_that_fails_again_and_again_rests_longer_and_longer() {
         let (mut memory, question, mut now) =
-            (FailureMemory::default(), question("a.example"), Instant::now());
+            (FailureTable::default(), question("a.example"), Instant::now());
         for seconds in [1, 2, 4, 8, 16, 30, 30] {
             assert_eq!(memory.lookup(&question, now), None);
             memory.note(&question, ResolveError::Timeout, now);
@@ -122,13 +147,13 @@ mod tests {
         memory.note(&question, ResolveError::Timeout, now);
         assert_eq!(memory.lookup(&question, now + FIRST), None, "it begins anew");
         memory.note(&question, ResolveError::Timeout, now);
-        memory.forget(&question);
+        memory.failed.remove(&question);
         assert_eq!(memory.lookup(&question, now), None);
     }
 
     #[test]
     fn no_more_is_remembered_than_there_is_room_for() {
-        let (mut memory, now) = (FailureMemory::default(), Instant::now());
+        let (mut memory, now) = (FailureTable::default(), Instant::now());
         for number in 0..2 * FAILURES_MAX {
             memory.note(&question(&format!("{number}.example")), ResolveError::Timeout, now);
         }

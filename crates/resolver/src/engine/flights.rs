@@ -7,30 +7,24 @@
 use super::fair_shares::FairShares;
 use super::fastest::GatheredAnswers;
 use super::flight_id::FlightId;
+use super::flight_waiter::FlightWaiter;
 use super::group::{AskOrder, UpstreamGroup};
+use super::peers::QuestionClaim;
+use super::question_hash::{HashIsKey, QuestionHash};
 use super::upstream_answer::UpstreamAnswer;
 use crate::cache::answer_cache::Kept;
-use crate::query_source::QuerySource;
-use crate::question::{Resolution, ResolveError, ResolverQuestion};
+use crate::question::ResolverQuestion;
 use crate::upstream::exchange_error::ExchangeError;
 use slab::Slab;
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 use std::time::Instant;
 use tokio::task::AbortHandle;
 
-/// What is run with the outcome.
-pub(crate) type Tell = Box<dyn FnOnce(Resolution) + Send>;
-
-/// Someone who waits. Dropped without an answer, it says that the resolver has stopped.
-pub(crate) struct FlightWaiter {
-    reply: Option<Tell>,
-    pub(crate) source: QuerySource,
-}
-
 /// A question on its way.
 pub(crate) struct QuestionFlight {
-    pub(crate) question: Rc<ResolverQuestion>,
+    pub(crate) identity: FlightIdentity,
     pub(crate) group: Rc<UpstreamGroup>,
     pub(crate) order: AskOrder,
     pub(crate) waiting: Vec<FlightWaiter>,
@@ -43,15 +37,23 @@ pub(crate) struct QuestionFlight {
     /// When the next upstream is asked besides.
     pub(crate) hedge_at: Instant,
     pub(crate) second_best: Result<UpstreamAnswer, ExchangeError>,
-    /// What was answered so far, where the first answer is not the end of it.
+    /// Answers so far, where the first answer is not the end of it.
     pub(crate) gathered: Option<Box<GatheredAnswers>>,
-    /// Whose it is.
+    /// The share that it counts in.
     pub(crate) share: u16,
     /// From then on it has had its chance, and gives way to others of the same share.
     pub(crate) evictable_at: Instant,
     /// The tasks that ask for it, to be ended with it where it gives way.
     pub(crate) tasks: Vec<AbortHandle>,
     pub(crate) loop_check: CircleCheck,
+}
+
+/// The question of a flight, here and among the engines.
+pub(crate) struct FlightIdentity {
+    pub(crate) question: Rc<ResolverQuestion>,
+    pub(crate) hash: QuestionHash,
+    /// The claim; none where there is one engine.
+    pub(crate) claim: Option<QuestionClaim>,
 }
 
 /// Tells whether an upstream has asked us what we asked it.
@@ -75,43 +77,25 @@ pub(crate) enum CallerPatience {
 #[derive(Default)]
 pub(crate) struct QuestionFlights {
     table: Slab<(u64, QuestionFlight)>,
-    by_question: HashMap<Rc<ResolverQuestion>, FlightId>,
+    /// Of two questions that share a hash by chance the later one: the other gets no company.
+    by_question: HashMap<QuestionHash, FlightId, BuildHasherDefault<HashIsKey>>,
     shares: FairShares,
     serial: u64,
 }
 
-impl FlightWaiter {
-    pub(crate) const fn new(reply: Option<Tell>, source: QuerySource) -> Self {
-        Self { reply, source }
-    }
-
-    pub(crate) fn notify(mut self, resolution: Resolution) {
-        if let Some(tell) = self.reply.take() {
-            tell(resolution);
-        }
-    }
-}
-
-impl Drop for FlightWaiter {
-    fn drop(&mut self) {
-        if let Some(tell) = self.reply.take() {
-            tell(Resolution::failed(ResolveError::Stopped));
-        }
-    }
-}
-
 impl QuestionFlights {
-    pub(crate) fn find(&self, question: &ResolverQuestion) -> Option<FlightId> {
-        self.by_question.get(question).copied()
+    pub(crate) fn find(&self, hash: QuestionHash, question: &ResolverQuestion) -> Option<FlightId> {
+        let id = *self.by_question.get(&hash)?;
+        self.get(id).filter(|flight| *flight.identity.question == *question).map(|_| id)
     }
 
     pub(crate) fn insert(&mut self, flight: QuestionFlight) -> FlightId {
         self.serial += 1;
         let serial = self.serial;
-        let (question, share) = (Rc::clone(&flight.question), flight.share);
+        let (hash, share) = (flight.identity.hash, flight.share);
         let id = FlightId { index: self.table.insert((serial, flight)), serial };
         self.shares.add(id.index, share);
-        self.by_question.insert(question, id);
+        self.by_question.insert(hash, id);
         id
     }
 
@@ -133,7 +117,9 @@ impl QuestionFlights {
         self.get_mut(id)?;
         let (_, flight) = self.table.remove(id.index);
         self.shares.remove(id.index);
-        self.by_question.remove(&flight.question);
+        if self.by_question.get(&flight.identity.hash) == Some(&id) {
+            self.by_question.remove(&flight.identity.hash);
+        }
         Some(flight)
     }
 

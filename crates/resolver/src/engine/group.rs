@@ -4,7 +4,6 @@
 //! that failed several times in a row is put aside and asked only when no other is left. It sends
 //! nothing; [`super::race`] does.
 
-use crate::settings::address::{UpstreamHost, UpstreamProtocol};
 use crate::settings::plan::PlannedGroup;
 use crate::settings::probe::ProbeTarget;
 use crate::settings::{SelectionStrategy, UPSTREAMS_MAX};
@@ -14,9 +13,7 @@ use crate::upstream::means::ExchangeMeans;
 use crate::upstream::record::UpstreamStanding;
 use dns_wire::key_of;
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 use vocab::Now;
 
@@ -27,8 +24,6 @@ const _: () = assert!(UPSTREAMS_MAX <= u8::MAX as usize, "an order counts in byt
 
 /// One group of upstreams of the current settings.
 pub(crate) struct UpstreamGroup {
-    /// What the group is called; empty for everybody's.
-    pub(crate) name: Arc<str>,
     all: Vec<Rc<ReadyUpstream>>,
     /// Those without domains, by their places.
     general: Vec<u8>,
@@ -67,14 +62,13 @@ pub(crate) enum OrderOutlook {
 impl UpstreamGroup {
     /// Builds the upstreams of `plan`, taking those that stay as they are from `before`.
     pub(crate) fn new(plan: &PlannedGroup, means: &Rc<ExchangeMeans>, before: &[Rc<Self>]) -> Self {
-        let servers = bootstrap_servers(plan);
+        let servers = plan.bootstrap_servers();
         let same = before.iter().find(|it| it.bootstrap.servers() == servers);
         let bootstrap = match same {
             Some(before) => Rc::clone(&before.bootstrap),
             None => Rc::new(BootstrapResolver::new(servers, Rc::clone(means))),
         };
         let mut group = Self {
-            name: Arc::clone(&plan.name),
             all: Vec::new(),
             general: Vec::new(),
             special: HashMap::new(),
@@ -87,7 +81,7 @@ impl UpstreamGroup {
         };
         for (place, planned) in (0..).zip(plan.upstreams.iter().take(UPSTREAMS_MAX)) {
             // Who is found by name must be found by the same servers.
-            let by_ip = matches!(planned.address.host, UpstreamHost::Ip(_));
+            let by_ip = planned.is_by_ip();
             let kept = before
                 .iter()
                 .filter(|it| by_ip || Rc::ptr_eq(&it.bootstrap, &bootstrap))
@@ -206,31 +200,6 @@ impl UpstreamGroup {
             }),
         }
     }
-}
-
-/// Returns whom to ask about the names of upstreams: who is set, or the upstreams that need no name
-/// and no trust in one; empty means the system's.
-fn bootstrap_servers(plan: &PlannedGroup) -> Vec<SocketAddr> {
-    if !plan.bootstrap.is_empty() {
-        return plan.bootstrap.clone();
-    }
-    plan.upstreams
-        .iter()
-        .filter(|it| it.domains.is_empty())
-        .filter_map(|it| match (it.address.protocol, &it.address.host) {
-            (UpstreamProtocol::Udp, UpstreamHost::Ip(ip)) => {
-                Some(SocketAddr::new(*ip, it.address.port))
-            }
-            (UpstreamProtocol::Udp, UpstreamHost::Name(_))
-            | (
-                UpstreamProtocol::Tcp
-                | UpstreamProtocol::Tls
-                | UpstreamProtocol::Https
-                | UpstreamProtocol::Quic,
-                _,
-            ) => None,
-        })
-        .collect()
 }
 
 /// A key's name.

@@ -8,9 +8,7 @@ use super::probes::AddressProber;
 use crate::question::GroupId;
 use crate::settings::plan::ResolverPlan;
 use crate::upstream::means::ExchangeMeans;
-use crate::upstream::record::UpstreamTable;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// All groups, in the order of the settings.
 pub(crate) struct UpstreamGroups {
@@ -25,8 +23,8 @@ impl UpstreamGroups {
         Self { means, groups: Vec::new(), prober: None }
     }
 
-    /// Takes other upstreams, keeps those that stay as they are, and lists all in `table`.
-    pub(crate) fn reload(&mut self, plan: &ResolverPlan, table: &UpstreamTable) {
+    /// Takes other upstreams, and keeps those that stay as they are.
+    pub(crate) fn reload(&mut self, plan: &ResolverPlan) {
         let mut known = self.groups.clone();
         for group in &plan.groups {
             known.push(Rc::new(UpstreamGroup::new(group, &self.means, &known)));
@@ -36,11 +34,6 @@ impl UpstreamGroups {
             // Without its thread, answers are given as they come.
             self.prober = AddressProber::start().ok();
         }
-        let listed = |it: &Rc<UpstreamGroup>| {
-            let group = Arc::clone(&it.name);
-            it.all().iter().map(move |it| it.listed(&group)).collect::<Vec<_>>()
-        };
-        table.set(self.groups.iter().flat_map(listed));
     }
 
     pub(crate) fn get(&self, id: GroupId) -> Option<&Rc<UpstreamGroup>> {

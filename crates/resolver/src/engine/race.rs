@@ -7,18 +7,23 @@
 //! called by the engine.
 
 use super::attempts::{AttemptEnd, QueryAttempts, SendOutcome};
+use super::command::{EngineLookup, LookupKind};
 use super::delivery::{AnswerDelivery, AtHand, CallerTold};
 use super::fair_shares::{FairShares, QUESTIONS_MAX};
 use super::fastest::{GatheredAnswers, MeasureStart};
 use super::flight_id::FlightId;
-use super::flights::{CallerPatience, CircleCheck, FlightWaiter, QuestionFlight, QuestionFlights};
+use super::flight_waiter::FlightWaiter;
+use super::flights::{
+    CallerPatience, CircleCheck, FlightIdentity, QuestionFlight, QuestionFlights,
+};
 use super::group::OrderOutlook;
 use super::groups::UpstreamGroups;
+use super::peers::{ClaimOutcome, EngineId, EnginePeers, QuestionClaim};
 use super::round_time::RoundTime;
 use super::tasks::EngineTasks;
 use super::upstream_answer::UpstreamAnswer;
 use crate::cache::answer_cache::Kept;
-use crate::question::{Resolution, ResolveError, ResolverQuestion};
+use crate::question::{Resolution, ResolveError};
 use crate::settings::plan::ResolverPlan;
 use crate::shared::ResolverShared;
 use crate::upstream::exchange::ReadyUpstream;
@@ -48,13 +53,19 @@ fn attempt_timeout(upstream: Option<&Rc<ReadyUpstream>>) -> Duration {
 
 /// The questions in flight and the upstreams that they are put to.
 pub(crate) struct QueryRace {
-    shared: Arc<ResolverShared>,
     groups: UpstreamGroups,
     flights: QuestionFlights,
     attempts: QueryAttempts,
     delivery: AnswerDelivery,
     tasks: EngineTasks,
+    claims: QuestionClaims,
     time: RoundTime,
+}
+
+/// The claims of one engine among its peers.
+pub(crate) struct QuestionClaims {
+    pub(crate) peers: Arc<EnginePeers>,
+    pub(crate) own: EngineId,
 }
 
 /// Tells whether another upstream is asked now.
@@ -64,31 +75,40 @@ enum RaceStart {
     No,
 }
 
+impl QuestionClaims {
+    fn release(&self, claim: Option<QuestionClaim>) {
+        if let Some(claim) = claim {
+            self.peers.release(claim, self.own);
+        }
+    }
+}
+
 impl QueryRace {
     pub(crate) fn new(
         plan: &ResolverPlan,
         means: Rc<ExchangeMeans>,
         shared: Arc<ResolverShared>,
         tasks: EngineTasks,
+        claims: QuestionClaims,
     ) -> Self {
         let time = RoundTime::read();
         let mut race = Self {
             groups: UpstreamGroups::new(means),
             flights: QuestionFlights::default(),
             attempts: QueryAttempts::new(tasks.clone(), time),
-            delivery: AnswerDelivery::new(Arc::clone(&shared)),
-            shared,
+            delivery: AnswerDelivery::new(shared),
             tasks,
+            claims,
             time,
         };
-        race.reload(plan);
+        race.groups.reload(plan);
         race
     }
 
     /// Takes other upstreams, and keeps those that stay as they are. What is under way goes on with
     /// the old ones.
     pub(crate) fn reload(&mut self, plan: &ResolverPlan) {
-        self.groups.reload(plan, &self.shared.upstreams);
+        self.groups.reload(plan);
         self.delivery.forget_failures();
     }
 
@@ -107,28 +127,30 @@ impl QueryRace {
         self.delivery.take_told()
     }
 
-    /// Lets `waiter` wait for an answer, which may have come for another since the caller looked.
-    pub(crate) fn ask(&mut self, question: ResolverQuestion, waiter: FlightWaiter) {
-        if let Some(id) = self.flights.find(&question) {
-            return self.join(id, waiter);
+    /// Lets whoever asks wait for an answer, which may have come for another since it looked.
+    pub(crate) fn look_up(&mut self, lookup: EngineLookup) {
+        let hash = self.claims.peers.hash(&lookup.question);
+        if let Some(id) = self.flights.find(hash, &lookup.question) {
+            return self.wait_with(id, lookup.waiter);
         }
-        match self.delivery.look(&question, self.time) {
-            AtHand::Told(resolution) => self.delivery.tell(waiter, resolution),
-            AtHand::Old(kept) => self.start(question, waiter, Some(kept)),
-            AtHand::Nothing => self.start(question, waiter, None),
+        let kept = match lookup.kind {
+            LookupKind::Ask => match self.delivery.look(&lookup.question, self.time) {
+                AtHand::Told(resolution) => return self.delivery.tell(lookup.waiter, resolution),
+                AtHand::Old(kept) => Some(kept),
+                AtHand::Nothing => None,
+            },
+            LookupKind::Renew => self.delivery.kept(&lookup.question, self.time.clock),
+        };
+        match self.claims.peers.claim(lookup, hash, self.claims.own) {
+            ClaimOutcome::Own(EngineLookup { question, waiter, .. }, claim) => {
+                let identity = FlightIdentity { question: Rc::new(question), hash, claim };
+                self.start(identity, waiter, kept);
+            }
+            ClaimOutcome::Forwarded => {}
         }
     }
 
-    /// The same whatever the cache holds.
-    pub(crate) fn renew(&mut self, question: ResolverQuestion, waiter: FlightWaiter) {
-        if let Some(id) = self.flights.find(&question) {
-            return self.join(id, waiter);
-        }
-        let kept = self.delivery.kept(&question, self.time.clock);
-        self.start(question, waiter, kept);
-    }
-
-    fn join(&mut self, id: FlightId, waiter: FlightWaiter) {
+    fn wait_with(&mut self, id: FlightId, waiter: FlightWaiter) {
         let is_echo = waiter.source.from().is_some_and(|from| self.is_echo(id, from));
         let Some(flight) = self.flights.get_mut(id) else { return };
         if is_echo {
@@ -139,7 +161,7 @@ impl QueryRace {
         }
         match (&flight.cached, flight.caller_patience) {
             (Some(kept), CallerPatience::Over) => {
-                self.delivery.give([waiter], kept, &flight.question);
+                self.delivery.give([waiter], kept, &flight.identity.question);
             }
             (_, CallerPatience::ToTheEnd | CallerPatience::Until(_))
             | (None, CallerPatience::Over) => {
@@ -148,8 +170,11 @@ impl QueryRace {
         }
     }
 
-    fn start(&mut self, question: ResolverQuestion, waiter: FlightWaiter, kept: Option<Kept>) {
+    fn start(&mut self, identity: FlightIdentity, waiter: FlightWaiter, kept: Option<Kept>) {
+        let FlightIdentity { question, claim, .. } = &identity;
+        let claim = *claim;
         let Some(group) = self.groups.get(question.group()).map(Rc::clone) else {
+            self.claims.release(claim);
             return self.delivery.tell(waiter, Resolution::failed(ResolveError::Unreachable));
         };
         let now = self.time.now;
@@ -160,15 +185,17 @@ impl QueryRace {
         let share = FairShares::of(waiter.source.hash(lane));
         if self.flights.len() >= QUESTIONS_MAX {
             let Some(other) = self.flights.eviction_candidate(share, now) else {
+                self.claims.release(claim);
                 let resolution = self.delivery.overloaded(kept);
                 return self.delivery.tell(waiter, resolution);
             };
             if let Some(flight) = self.flights.remove(other) {
+                self.claims.release(flight.identity.claim);
                 self.delivery.displace(flight);
             }
         }
         let spare_at = now + attempt_timeout(group.peek(&order));
-        let patience = match (&kept, self.delivery.cache_of(&question)) {
+        let patience = match (&kept, self.delivery.cache_of(question)) {
             (Some(_), Some(cache)) => {
                 CallerPatience::Until(now + cache.stale_after().min(group.timeout))
             }
@@ -176,7 +203,7 @@ impl QueryRace {
         };
         let gathered = GatheredAnswers::new(group.probe_target, question.qtype()).map(Box::new);
         let id = self.flights.insert(QuestionFlight {
-            question: Rc::new(question),
+            identity,
             gathered,
             deadline: now + group.timeout,
             group,
@@ -239,7 +266,7 @@ impl QueryRace {
     fn ask_in_task(&mut self, id: FlightId, upstream: &Rc<ReadyUpstream>) {
         let Some(flight) = self.flights.get_mut(id) else { return };
         let limit = flight.deadline.saturating_duration_since(self.time.now);
-        flight.tasks.push(self.tasks.exchange(id, &flight.question, upstream, limit));
+        flight.tasks.push(self.tasks.exchange(id, &flight.identity.question, upstream, limit));
     }
 
     /// Takes note of what one upstream said that is not the end.
@@ -329,6 +356,7 @@ impl QueryRace {
 
     fn finish(&mut self, id: FlightId, outcome: Result<UpstreamAnswer, ExchangeError>) {
         if let Some(flight) = self.flights.remove(id) {
+            self.claims.release(flight.identity.claim);
             self.delivery.land(flight, outcome, self.time);
         }
     }

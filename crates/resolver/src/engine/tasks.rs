@@ -2,7 +2,7 @@
 //! at sockets, and waits for addresses that are measured.
 //!
 //! Each reports through [`EngineEvents`], and to nothing once the engine is gone. They run on the
-//! resolver's thread. Started by `race` and `attempts`.
+//! engine's thread. Started by `race` and `attempts`.
 
 use super::flight_id::FlightId;
 use crate::question::ResolverQuestion;

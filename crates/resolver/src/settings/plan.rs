@@ -1,9 +1,10 @@
-//! The settings, checked and parsed: what the resolver's thread builds its upstreams from.
+//! The settings, checked and parsed: what every engine builds its upstreams from.
 
-use super::address::UpstreamAddress;
+use super::address::{UpstreamAddress, UpstreamHost, UpstreamProtocol};
 use super::dial_settings::UpstreamReach;
 use super::probe::ProbeTarget;
 use crate::settings::{GroupSettings, ResolverSettings, SelectionStrategy};
+use crate::upstream::record::{ListedUpstream, UpstreamRecord};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,7 @@ pub(crate) struct ResolverPlan {
 }
 
 /// One group of upstreams to be.
+#[derive(Clone)]
 pub(crate) struct PlannedGroup {
     pub(crate) name: Arc<str>,
     pub(crate) upstreams: Vec<PlannedUpstream>,
@@ -28,19 +30,43 @@ pub(crate) struct PlannedGroup {
 }
 
 /// One upstream to be.
+#[derive(Clone)]
 pub(crate) struct PlannedUpstream {
     pub(crate) name: Arc<str>,
     pub(crate) address: UpstreamAddress,
     pub(crate) domains: Vec<DomainName>,
     pub(crate) dial_settings: UpstreamReach,
+    /// The record of it, by whichever engine asks.
+    pub(crate) record: Arc<UpstreamRecord>,
 }
 
 impl ResolverPlan {
-    pub(crate) fn new(settings: &ResolverSettings) -> Result<Self, Vec<Complaint>> {
+    /// The plan of `settings`. Upstreams that `before` has too keep their records.
+    pub(crate) fn new(
+        settings: &ResolverSettings,
+        before: Option<&Self>,
+    ) -> Result<Self, Vec<Complaint>> {
         let mut complaints = settings.check();
-        let groups = settings.groups.iter();
-        let groups = groups.map(|it| PlannedGroup::new(it, &mut complaints)).collect();
-        if complaints.is_empty() { Ok(Self { groups }) } else { Err(complaints) }
+        let mut plan = Self { groups: Vec::with_capacity(settings.groups.len()) };
+        for group in &settings.groups {
+            let mut planned = PlannedGroup::new(group, &mut complaints);
+            planned.take_records(before.map_or(&[][..], |it| &it.groups));
+            planned.take_records(&plan.groups);
+            plan.groups.push(planned);
+        }
+        if complaints.is_empty() { Ok(plan) } else { Err(complaints) }
+    }
+
+    /// Every upstream of every group, for whoever wants to know how they do.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = ListedUpstream> {
+        self.groups.iter().flat_map(|group| {
+            group.upstreams.iter().map(|it| ListedUpstream {
+                group: Arc::clone(&group.name),
+                name: Arc::clone(&it.name),
+                address: it.address.to_string().into(),
+                record: Arc::clone(&it.record),
+            })
+        })
     }
 }
 
@@ -54,6 +80,7 @@ impl PlannedGroup {
                     address,
                     domains: it.domains().iter().map(|domain| domain.0.clone()).collect(),
                     dial_settings: UpstreamReach::of(it),
+                    record: Arc::default(),
                 }),
                 Err(why) if complaints.is_empty() => {
                     complaints.push(Complaint::new(format!("upstreams.{index}"), why.to_string()));
@@ -71,5 +98,70 @@ impl PlannedGroup {
             bootstrap: settings.bootstrap.iter().map(|it| it.0.0).collect(),
             timeout: settings.timeout.0.0,
         }
+    }
+    /// Servers to ask about the names of upstreams: those that are set, or the upstreams that need
+    /// no name and no trust in one; empty means the system's.
+    pub(crate) fn bootstrap_servers(&self) -> Vec<SocketAddr> {
+        if !self.bootstrap.is_empty() {
+            return self.bootstrap.clone();
+        }
+        self.upstreams
+            .iter()
+            .filter(|it| it.domains.is_empty())
+            .filter_map(|it| match (it.address.protocol, &it.address.host) {
+                (UpstreamProtocol::Udp, UpstreamHost::Ip(ip)) => {
+                    Some(SocketAddr::new(*ip, it.address.port))
+                }
+                (UpstreamProtocol::Udp, UpstreamHost::Name(_))
+                | (
+                    UpstreamProtocol::Tcp
+                    | UpstreamProtocol::Tls
+                    | UpstreamProtocol::Https
+                    | UpstreamProtocol::Quic,
+                    _,
+                ) => None,
+            })
+            .collect()
+    }
+
+    /// True if every upstream is asked by datagrams alone and no address is measured: nothing that
+    /// engines would have to share is kept open for it.
+    pub(crate) fn is_plain_udp(&self) -> bool {
+        self.probe_target.is_none()
+            && self
+                .upstreams
+                .iter()
+                .all(|it| it.is_by_ip() && it.address.protocol == UpstreamProtocol::Udp)
+    }
+
+    /// The group without its upstreams, for an engine that asks none of them.
+    pub(crate) fn without_upstreams(&self) -> Self {
+        Self { upstreams: Vec::new(), bootstrap: Vec::new(), ..self.clone() }
+    }
+
+    /// Takes the records of upstreams that are the same in `known`.
+    fn take_records(&mut self, known: &[Self]) {
+        let servers = self.bootstrap_servers();
+        for own in &mut self.upstreams {
+            // One that is found by name must be found by the same servers.
+            let groups =
+                known.iter().filter(|it| own.is_by_ip() || it.bootstrap_servers() == servers);
+            if let Some(same) = groups.flat_map(|it| &it.upstreams).find(|it| it.is_same(own)) {
+                own.record = Arc::clone(&same.record);
+            }
+        }
+    }
+}
+
+impl PlannedUpstream {
+    /// True if its settings hold an address, so that no name is looked up for it.
+    pub(crate) fn is_by_ip(&self) -> bool {
+        matches!(self.address.host, UpstreamHost::Ip(_))
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.address == other.address
+            && self.dial_settings == other.dial_settings
     }
 }

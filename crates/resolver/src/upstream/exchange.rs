@@ -10,7 +10,7 @@ use super::doq::DoqTransport;
 use super::exchange_error::ExchangeError;
 use super::means::ExchangeMeans;
 use super::query::UpstreamQuestion;
-use super::record::{ExchangeFailure, ListedUpstream, UpstreamRecord};
+use super::record::{ExchangeFailure, UpstreamRecord};
 use super::streams::{StreamSecurity, StreamTransport};
 use super::udp::UdpTransport;
 use crate::settings::address::{UpstreamAddress, UpstreamHost, UpstreamProtocol};
@@ -71,7 +71,8 @@ impl ReadyUpstream {
         };
         let is_authenticated = dial_settings.authenticates(&address);
         let name = Arc::clone(&planned.name);
-        Self { name, address, record: Arc::default(), dial_settings, is_authenticated, transport }
+        let record = Arc::clone(&planned.record);
+        Self { name, address, record, dial_settings, is_authenticated, transport }
     }
 
     /// True if it is what `planned` says, so that a reload may keep it.
@@ -144,14 +145,5 @@ impl ReadyUpstream {
             }
         }
         outcome
-    }
-
-    pub(crate) fn listed(&self, group: &Arc<str>) -> ListedUpstream {
-        ListedUpstream {
-            group: Arc::clone(group),
-            name: Arc::clone(&self.name),
-            address: self.address.to_string().into(),
-            record: Arc::clone(&self.record),
-        }
     }
 }

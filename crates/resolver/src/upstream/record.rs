@@ -1,6 +1,6 @@
 //! What is known of each upstream: how often it was asked, how it did, and whether it is put aside.
 //!
-//! Written by the resolver's thread, read by anyone.
+//! Written by whichever engine asks it, read by anyone.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

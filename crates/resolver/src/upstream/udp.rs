@@ -19,6 +19,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::net::UdpSocket;
 use tokio::task::AbortHandle;
@@ -85,22 +87,20 @@ struct SinglesLeft {
 }
 
 /// A port that is open for one question, counted as long as it is.
-struct SinglePort(Rc<Cell<usize>>);
+struct SinglePort(Arc<AtomicUsize>);
 
 impl SinglePort {
     /// None: too many are open.
-    fn count(all: &Rc<Cell<usize>>) -> Option<Self> {
-        let open = all.get();
-        (open < SINGLE_PORTS_MAX).then(|| {
-            all.set(open + 1);
-            Self(Rc::clone(all))
-        })
+    fn count(all: &Arc<AtomicUsize>) -> Option<Self> {
+        let place = Self(Arc::clone(all));
+        // Counted first: one too many is given back at once.
+        (all.fetch_add(1, Ordering::Relaxed) < SINGLE_PORTS_MAX).then_some(place)
     }
 }
 
 impl Drop for SinglePort {
     fn drop(&mut self) {
-        self.0.set(self.0.get().saturating_sub(1));
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -154,6 +154,7 @@ impl UdpTransport {
             address,
             dial: reach.dial.clone(),
             proof: AnswerProof::new(reach, &context.random),
+            window: RefCell::new(UpstreamWindow::new(context.window_min)),
             context,
             ports: RefCell::default(),
             waiting: Cell::new(0),
@@ -162,7 +163,6 @@ impl UdpTransport {
                 count: SINGLE_PORTS_PER_SECOND,
                 counted: Instant::now(),
             }),
-            window: RefCell::default(),
         }
     }
 

@@ -9,8 +9,12 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// At first, and never less: 208 KiB, the default buffer of Linux, hold 277 small datagrams.
+/// At first, and never less, where one engine asks: 208 KiB, the default buffer of Linux, hold 277
+/// small datagrams.
 pub(crate) const WINDOW_MIN: usize = 256;
+/// At first, and never less, where several engines ask one upstream: four of them fill such a
+/// buffer.
+pub(crate) const WINDOW_MIN_SHARED: usize = WINDOW_MIN / 4;
 /// Never more.
 pub(crate) const WINDOW_MAX: usize = 4096;
 /// Those who wait their turn, at most; beyond it a question is refused.
@@ -21,6 +25,8 @@ pub(crate) const COUNTED_FOR: Duration = Duration::from_millis(50);
 /// The window of one upstream, and those who wait for their turn.
 pub(crate) struct UpstreamWindow<T> {
     size: usize,
+    /// The size at first, and never less.
+    min: usize,
     in_use: usize,
     queue: VecDeque<T>,
 }
@@ -36,13 +42,12 @@ pub(crate) enum WindowTurn {
     Refused,
 }
 
-impl<T> Default for UpstreamWindow<T> {
-    fn default() -> Self {
-        Self { size: WINDOW_MIN, in_use: 0, queue: VecDeque::new() }
-    }
-}
-
 impl<T> UpstreamWindow<T> {
+    /// A window for `min` questions at first, and never less.
+    pub(crate) const fn new(min: usize) -> Self {
+        Self { size: min, min, in_use: 0, queue: VecDeque::new() }
+    }
+
     /// Asks for a turn.
     pub(crate) fn acquire(&mut self, who: T) -> WindowTurn {
         if self.in_use < self.size && self.queue.is_empty() {
@@ -71,7 +76,7 @@ impl<T> UpstreamWindow<T> {
 
     /// Some had to be sent again.
     pub(crate) fn on_loss(&mut self) {
-        self.size = (self.size / 2).max(WINDOW_MIN);
+        self.size = (self.size / 2).max(self.min);
     }
 
     /// The next whose turn it is, and who is counted from now on. Whoever has gone away meanwhile
@@ -92,7 +97,7 @@ mod tests {
 
     #[test]
     fn who_is_beyond_the_window_waits_in_order() {
-        let mut window = UpstreamWindow::default();
+        let mut window = UpstreamWindow::new(WINDOW_MIN);
         for number in 0..WINDOW_MIN {
             assert_eq!(window.acquire(number), WindowTurn::Go);
         }
@@ -111,7 +116,7 @@ mod tests {
 
     #[test]
     fn it_grows_with_answers_that_somebody_waits_for_and_shrinks_with_losses() {
-        let mut window = UpstreamWindow::default();
+        let mut window = UpstreamWindow::new(WINDOW_MIN);
         for number in 0..WINDOW_MIN + QUEUE_MAX {
             window.acquire(number);
         }

@@ -3,6 +3,7 @@
 
 mod asking;
 mod cache;
+mod engines;
 mod fake;
 mod fastest;
 mod groups;

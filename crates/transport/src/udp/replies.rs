@@ -1,7 +1,8 @@
 //! Replies that are ready one by one and leave together: at most 64 in one system call.
 //!
 //! What is pushed here is sent by [`UdpReplies::flush`], or sooner where much has gathered; it is
-//! never sent twice. Called by the DNS door on the resolver's thread, which flushes once a round.
+//! never sent twice. Called by the DNS door on the threads of resolver engines, which flush
+//! once a round.
 
 use super::{BATCH_DATAGRAMS, DatagramOrigin, UdpSocket};
 use std::mem::{MaybeUninit, zeroed};
@@ -134,7 +135,7 @@ impl ReplyPile {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)] // A test fails by panicking.
-    use super::super::{DatagramBatch, ReceiveOutcome, listen_udp};
+    use super::super::{DatagramBatch, ReceiveOutcome, ReceiveWait, listen_udp};
     use super::*;
     use std::net::UdpSocket as Client;
     use std::time::Duration;
@@ -162,7 +163,9 @@ mod tests {
             }
             let mut taken = 0;
             while taken < ASKED {
-                let ReceiveOutcome::Datagrams(count) = batch.receive(server).unwrap() else {
+                let ReceiveOutcome::Datagrams(count) =
+                    batch.receive(server, ReceiveWait::Block).unwrap()
+                else {
                     panic!()
                 };
                 for index in 0..count {
