@@ -7,7 +7,7 @@
 use super::block::RequestTally;
 use super::block::decode::{BlockBody, BlockSummary};
 use super::bytes_of;
-use super::write::host_of;
+use super::write::{host_of, lower};
 use crate::LIMIT_MAX;
 use crate::queue::RowTextForm;
 use crate::report::{ReadError, ReportRange, TopKind, TopLine};
@@ -116,14 +116,7 @@ fn name_of<'b>(summary: &BlockSummary<'b>, place: usize) -> Option<Cow<'b, str>>
     let (text, form) = summary.word(place)?;
     Some(match form {
         RowTextForm::Name => text.into(),
-        RowTextForm::Url => {
-            let host = host_of(text);
-            if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
-                host.to_ascii_lowercase().into()
-            } else {
-                host.into()
-            }
-        }
+        RowTextForm::Url => lower(host_of(text)),
     })
 }
 

@@ -11,7 +11,9 @@ use crate::codes::{CauseCode, LedgerCode};
 use crate::counters::CounterSums;
 use crate::queue::{PackedRow, RowTextForm, unpack_all};
 use crate::{AnonymiseMode, RuleTexts};
+use foldhash::fast::RandomState;
 use rusqlite::{Connection, Result, TransactionBehavior, params};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use vocab::RuleRef;
@@ -37,7 +39,7 @@ pub(crate) struct RowBatch<'b> {
 /// the next batch.
 struct BatchRules<'b> {
     texts: &'b dyn RuleTexts,
-    places: HashMap<RuleRef, u32>,
+    places: HashMap<RuleRef, u32, RandomState>,
     lines: Vec<RuleLine>,
 }
 
@@ -70,7 +72,8 @@ fn in_order(buffers: &[Vec<u8>]) -> Vec<PackedRow<'_>> {
 }
 
 fn encode(rows: &[PackedRow<'_>], batch: &RowBatch<'_>) -> EncodedBlock {
-    let mut rules = BatchRules { texts: batch.rules, places: HashMap::new(), lines: Vec::new() };
+    let mut rules =
+        BatchRules { texts: batch.rules, places: HashMap::default(), lines: Vec::new() };
     let mut encoder = BlockEncoder::new(rows.len());
     for row in rows {
         encoder.push(&BlockRow {
@@ -109,10 +112,9 @@ fn rule_line(texts: &dyn RuleTexts, row: &PackedRow<'_>) -> RuleLine {
         RowTextForm::Name => text,
         RowTextForm::Url => host_of(text),
     };
-    let (list, line, mut text) =
-        texts.text(row.rule, &host.to_ascii_lowercase()).unwrap_or_else(|| {
-            (format!("list {}, gone", row.rule.list.0), row.rule.line, String::new())
-        });
+    let (list, line, mut text) = texts.text(row.rule, &lower(host)).unwrap_or_else(|| {
+        (format!("list {}, gone", row.rule.list.0), row.rule.line, String::new())
+    });
     text.truncate(text.floor_char_boundary(RULE_BYTES_MAX));
     RuleLine { list, line, text }
 }
@@ -145,6 +147,15 @@ fn stored_client(client: IpAddr, anonymise: AnonymiseMode) -> IpAddr {
         (AnonymiseMode::Network, IpAddr::V6(v6)) => {
             Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 80)).into()
         }
+    }
+}
+
+/// A host without its case.
+pub(super) fn lower(host: &str) -> Cow<'_, str> {
+    if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        host.to_ascii_lowercase().into()
+    } else {
+        host.into()
     }
 }
 

@@ -19,8 +19,7 @@ pub(in crate::store) struct BlockEncoder<'r> {
     words: NumberedTable<WordKey<'r>>,
     clients: NumberedTable<IpAddr>,
     facts: NumberedTable<RowFacts>,
-    /// Of each rule of the caller's table, its number in the block.
-    rules: NumberedTable<u32>,
+    rules: UsedRules,
     rows: Vec<u8>,
     count: u32,
     begun_ms: u64,
@@ -72,6 +71,29 @@ impl<K: Copy + Eq + Hash> NumberedTable<K> {
     }
 }
 
+/// The rules of the caller's table that rows have named, in the order in which they came.
+#[derive(Default)]
+struct UsedRules {
+    /// Of each place in that table, the rule's number in the block and 1; 0 where it has none.
+    numbers: Vec<u32>,
+    places: Vec<u32>,
+}
+
+impl UsedRules {
+    /// The number of the rule at a place.
+    fn number(&mut self, place: u32) -> u32 {
+        let index = place as usize;
+        if index >= self.numbers.len() {
+            self.numbers.resize(index + 1, 0);
+        }
+        if self.numbers[index] == 0 {
+            self.places.push(place);
+            self.numbers[index] = self.places.len() as u32;
+        }
+        self.numbers[index] - 1
+    }
+}
+
 impl<'r> BlockEncoder<'r> {
     /// An empty block, with memory for as many rows.
     pub(in crate::store) fn new(rows: usize) -> Self {
@@ -80,7 +102,7 @@ impl<'r> BlockEncoder<'r> {
             words: NumberedTable::new(rows),
             clients: NumberedTable::new(8),
             facts: NumberedTable::new(8),
-            rules: NumberedTable::new(0),
+            rules: UsedRules::default(),
             rows: Vec::with_capacity(rows * 12),
             count: 0,
             begun_ms: 0,
@@ -104,7 +126,7 @@ impl<'r> BlockEncoder<'r> {
         put(&mut self.rows, word);
         put(&mut self.rows, facts);
         if row.facts.cause() == CauseCode::Rule {
-            put(&mut self.rows, self.rules.number(row.rule, tally));
+            put(&mut self.rows, self.rules.number(row.rule));
         }
         put(&mut self.rows, row.bytes);
         put(&mut self.rows, row.duration_us);
@@ -193,25 +215,33 @@ fn put_tally(out: &mut Vec<u8>, tally: RequestTally) {
 }
 
 /// The lists and the rules that rows have named.
-fn put_rules(out: &mut Vec<u8>, used: &NumberedTable<u32>, rules: &[RuleLine]) {
+fn put_rules(out: &mut Vec<u8>, used: &UsedRules, rules: &[RuleLine]) {
     let none = RuleLine::default();
     let used: Vec<_> =
-        used.entries.iter().map(|(place, _)| rules.get(*place as usize).unwrap_or(&none)).collect();
+        used.places.iter().map(|place| rules.get(*place as usize).unwrap_or(&none)).collect();
     let mut lists: Vec<&str> = Vec::new();
-    let mut places: HashMap<&str, u64, RandomState> = HashMap::default();
-    for rule in &used {
-        places.entry(&rule.list).or_insert_with(|| {
-            lists.push(&rule.list);
-            lists.len() as u64 - 1
-        });
-    }
+    let mut numbers: HashMap<&str, usize, RandomState> = HashMap::default();
+    let mut latest = 0;
+    let list_of: Vec<usize> = used
+        .iter()
+        .map(|rule| {
+            // Mostly that of the rule before.
+            if lists.get(latest).is_none_or(|list| *list != rule.list) {
+                latest = *numbers.entry(&rule.list).or_insert_with(|| {
+                    lists.push(&rule.list);
+                    lists.len() - 1
+                });
+            }
+            latest
+        })
+        .collect();
     put(out, lists.len() as u64);
     for list in lists {
         put_text(out, list);
     }
     put(out, used.len() as u64);
-    for rule in used {
-        put(out, places[rule.list.as_str()]);
+    for (rule, list) in used.into_iter().zip(list_of) {
+        put(out, list as u64);
         put(out, rule.line);
         put_text(out, &rule.text);
     }
