@@ -5,13 +5,18 @@
 //! `rule_text` shows is written anew from the name that matched and the row's form. Filled by
 //! `compile`, walked by every decision.
 
+mod cell;
 mod lines;
 mod prefetch;
+mod records;
 mod sieve;
 
 use crate::fingerprint::{HashKeys, NameFingerprint, NameSuffixes};
 use crate::report::ListSyntax;
+use bytes::Bytes;
+pub(crate) use cell::{CELL_BYTES, NameCell};
 use lines::{LineLook, RowLines};
+pub use records::TablesDiffer;
 use std::ops::Range;
 use vocab::{ListId, RuleRef};
 
@@ -209,15 +214,6 @@ pub(crate) struct NameTable {
     lines: RowLines,
 }
 
-/// Holds what is kept of a name: 16 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct NameCell {
-    pub(crate) hash: u64,
-    pub(crate) check: u16,
-    pub(crate) tag: RowTag,
-    pub(crate) line: u32,
-}
-
 /// Rows on their way into the table.
 #[derive(Default)]
 pub(crate) struct NamesBuilder {
@@ -329,6 +325,16 @@ impl NameTable {
     /// Where the tables lie in memory that every look-up reads.
     pub(crate) fn places(&self) -> [Range<usize>; 2] {
         self.lines.places()
+    }
+
+    /// Pieces of the tables' bytes, one behind the other.
+    pub(crate) fn pieces(&self) -> [&[u8]; 4] {
+        self.lines.pieces()
+    }
+
+    /// Reads the tables from `shared` from now on, if it has the same bytes.
+    pub(crate) fn share(&mut self, shared: &Bytes) -> Result<(), TablesDiffer> {
+        self.lines.share(shared)
     }
 
     /// Bytes of memory.

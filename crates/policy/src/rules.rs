@@ -5,7 +5,7 @@
 
 use crate::answers::AnswerValues;
 use crate::fingerprint::HashKeys;
-use crate::names::{NameRow, NameTable};
+use crate::names::{NameRow, NameTable, TablesDiffer};
 use crate::report::ListReport;
 use crate::request::RuleRequest;
 use crate::subdomain_blocks::ExceptionsBelow;
@@ -14,6 +14,7 @@ use crate::urls::flags::RuleFlags;
 use crate::urls::index::{UrlIndex, UrlIndexes};
 use crate::urls::rule::{RuleTable, UrlRule};
 use crate::verdict::{RuleOutcome, Verdict};
+use bytes::Bytes;
 use filter_patterns::PatternTarget;
 use std::fmt;
 use std::ops::Range;
@@ -120,6 +121,20 @@ impl RuleSet {
     /// lines of them, at random. For whoever chooses the pages that memory comes in.
     pub fn tables(&self) -> [Range<usize>; 2] {
         self.names.places()
+    }
+
+    /// Pieces that are the bytes of the tables of names, one behind the other: what
+    /// [`Self::share_tables`] takes. The same rules under the same seed have the same bytes.
+    pub fn table_pieces(&self) -> [&[u8]; 4] {
+        self.names.pieces()
+    }
+
+    /// Reads the tables of names from `shared` from now on and gives their own memory back, so
+    /// that processes with the same rules hold them once. Whoever offers `shared` need not be
+    /// trusted: every byte is compared first. It must not change later, as memory of a [`Bytes`]
+    /// never may.
+    pub fn share_tables(&mut self, shared: &Bytes) -> Result<(), TablesDiffer> {
+        self.names.share(shared)
     }
 
     /// The verdict on a request: by rewrites first, then by exceptions and blocks. Exceptions with

@@ -9,7 +9,7 @@ use crate::buckets::{HashBuckets, MultiHashes};
 use crate::clients::tags::ClientTags;
 use crate::fingerprint::{HashKeys, checksum};
 use crate::lists::fitness::UnfitList;
-use crate::names::{NameCell, NameTable, RowTag};
+use crate::names::{CELL_BYTES, NameCell, NameTable};
 use crate::report::{FileLines, ListKind, ListReport, ListSyntax, SkipReason, SkippedLine};
 use crate::rules::RuleSet;
 use crate::settings::LISTS_MAX;
@@ -26,10 +26,9 @@ const MAGIC: [u8; 8] = *b"tidegate";
 /// Raised whenever the layout or the meaning of a field changes.
 const FORMAT: u32 = 8;
 const HEADER_BYTES: usize = MAGIC.len() + 4 + 8 + 32;
-/// Sizes of a rule, of its conditions, and of what is kept of a name.
+/// Sizes of a rule and of its conditions.
 const RULE_BYTES: usize = 28;
 const CONDITIONS_BYTES: usize = 40;
-const CELL_BYTES: usize = 16;
 
 /// Why bytes are no snapshot of the rules wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +74,7 @@ impl RuleSet {
         writer.u64(self.cancelled);
         writer.u64(self.names.len() as u64);
         for cell in self.names.cells() {
-            writer.0.extend_from_slice(&cell_bytes(&cell));
+            writer.0.extend_from_slice(&cell.to_bytes());
         }
         writer.u64s(self.exceptions_below.entries());
         writer.table(&self.table);
@@ -192,23 +191,6 @@ impl SnapshotWriter {
                 }
             }
         }
-    }
-}
-
-fn cell_bytes(cell: &NameCell) -> [u8; CELL_BYTES] {
-    let NameCell { hash, check, tag, line } = *cell;
-    let halves = u64::from(check) | u64::from(tag.0) << 16 | u64::from(line) << 32;
-    (u128::from(hash) | u128::from(halves) << 64).to_le_bytes()
-}
-
-fn cell_of(bytes: [u8; CELL_BYTES]) -> NameCell {
-    let all = u128::from_le_bytes(bytes);
-    let halves = (all >> 64) as u64;
-    NameCell {
-        hash: all as u64,
-        check: halves as u16,
-        tag: RowTag((halves >> 16) as u16),
-        line: (halves >> 32) as u32,
     }
 }
 
@@ -336,10 +318,10 @@ impl<'b> SnapshotReader<'b> {
         let lists = (0..lists).map(|_| self.report()).collect::<Option<Vec<_>>>()?;
         let sums = self.u64s()?;
         let cancelled = self.u64()?;
-        let cells = self.records()?;
+        let cells = self.records::<CELL_BYTES>()?;
         let excepted = self.u64s()?;
         let table = self.table(lists.len())?;
-        let cells = cells.iter().map(|bytes| cell_of(*bytes));
+        let cells = cells.iter().map(NameCell::from_bytes);
         let names = NameTable::from_stored(cells, lists.len(), table.rules.len())?;
         let mut index = || self.index(table.rules.len());
         let indexes = UrlIndexes {

@@ -30,6 +30,9 @@ pub(crate) enum SignerRequest {
     Key(KeyKind, Vec<u8>),
     /// Sign, and answer by this number.
     Order(u64, SigningOrder),
+    /// Tables of the policy in sealed memory, whose descriptor comes along. Sent before anything
+    /// else, if at all.
+    Tables,
 }
 
 /// From the signer.
@@ -129,6 +132,7 @@ impl SignerRequest {
     pub(crate) fn write(&self) -> Vec<u8> {
         match self {
             Self::Key(kind, spki) => FrameWriter::new(1, 0).byte(*kind as u8).rest(spki),
+            Self::Tables => FrameWriter::new(5, 0).0,
             Self::Order(number, SigningOrder::Blocked { names, key }) => {
                 let mut out = FrameWriter::new(2, *number).byte(*key as u8);
                 for coverage in &names[..names.len().min(BUNDLE_NAMES_MAX)] {
@@ -200,6 +204,7 @@ impl SignerRequest {
                 }
                 rest.end(Self::Order(number, SigningOrder::Own { names, addresses }))
             }
+            5 => rest.end(Self::Tables),
             _ => None,
         }
     }
@@ -284,6 +289,7 @@ mod tests {
         let (name, key) = ("ads.example".to_owned(), KeyKind::Rsa);
         let wide = LeafCoverage::WithWildcard(name.clone());
         vec![
+            SignerRequest::Tables,
             SignerRequest::Key(KeyKind::P256, vec![1, 2, 3]),
             SignerRequest::Order(
                 7,

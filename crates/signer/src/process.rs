@@ -10,7 +10,9 @@ use crate::exclusions::NameExclusions;
 use crate::frame::{FRAME_BYTES_MAX, SignerReply, SignerRequest};
 use crate::issuer::{LeafIssuer, OwnServerNames, SigningRefusal};
 use crate::mint_policy::{MintNothing, MintPolicy};
+use crate::sealed_memory::SealedMemory;
 use crate::settings::VouchMode;
+use crate::tables_handover::receive_tables;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -65,10 +67,11 @@ enum NotPrepared {
 
 impl SignerTask {
     /// Runs until the parent goes. `policy` is read after the parent has been told about the
-    /// authority: it takes longest.
+    /// authority: it takes longest. It gets the tables that the parent sent ahead, which prove
+    /// nothing: they only save the memory of those that are the same.
     pub fn run(
         mut self,
-        policy: impl FnOnce() -> Result<Arc<dyn MintPolicy>, String>,
+        policy: impl FnOnce(Option<SealedMemory>) -> Result<Arc<dyn MintPolicy>, String>,
     ) -> Result<(), ProcessError> {
         sandbox::ignore_ending_signals();
         let socket = parent()?;
@@ -81,7 +84,7 @@ impl SignerTask {
             let _ = send(&socket, &what.write(), SendFlags::NOSIGNAL);
         };
         let clock = self.clock;
-        match self.prepare(policy, &tell) {
+        match self.prepare(|| policy(receive_tables(&socket)), &tell) {
             Ok(issuer) => {
                 serve_orders(&socket, issuer, clock);
                 Ok(())
@@ -174,7 +177,8 @@ fn serve_orders(socket: &OwnedFd, mut issuer: LeafIssuer, clock: fn() -> Now) {
                 let _ = issuer.set_key(kind, &spki);
                 continue;
             }
-            None => continue,
+            // Tables come before anything else, or never.
+            Some(SignerRequest::Tables) | None => continue,
         };
         if send(socket, &say.write(), SendFlags::NOSIGNAL).is_err() {
             return;

@@ -16,6 +16,7 @@ use crate::mint_error::MintError;
 use crate::mint_policy::MintPolicy;
 use crate::names::{self, BadName};
 use crate::program::SignerProgram;
+use crate::sealed_memory::SealedMemory;
 use crate::settings::{Settings, VouchMode};
 use crate::subject::{CertificateSubject, IDENTITY_NAMES_MAX};
 use crate::supervisor::{SignerStart, SignerStartError, SignerSuccession, SignerSupervisor};
@@ -203,10 +204,22 @@ impl Signer {
 
     /// Has the signer's process, if one runs, replaced by one that reads configuration and lists
     /// anew; waits until it has. Handshakes are served all the while, by the old one first.
-    pub fn reload(&self) -> Result<SignerSuccession, SignerStartError> {
+    /// `tables` are as with [`Self::share_tables`], and stay with the succession.
+    pub fn reload(
+        &self,
+        tables: Option<SealedMemory>,
+    ) -> Result<SignerSuccession, SignerStartError> {
         match &self.issuer_handle {
             IssuerHandle::InProcess(_) => Ok(SignerSuccession::NONE),
-            IssuerHandle::Process(supervisor) => supervisor.restart(),
+            IssuerHandle::Process(supervisor) => supervisor.restart(tables),
+        }
+    }
+
+    /// Tables of the policy that processes started from now on need not hold for themselves, if
+    /// they come to the same ones.
+    pub fn share_tables(&self, tables: Option<SealedMemory>) {
+        if let IssuerHandle::Process(supervisor) = &self.issuer_handle {
+            supervisor.share_tables(tables);
         }
     }
 

@@ -13,6 +13,8 @@ use crate::frame::{FRAME_BYTES_MAX, SignerReply, SignerRequest};
 use crate::issuer::{KeyKind, SigningOrder, SigningRefusal};
 use crate::launcher::SignerLauncher;
 use crate::program::{SignerProgram, socket_pair};
+use crate::sealed_memory::SealedMemory;
+use crate::tables_handover::send_tables;
 use arc_swap::ArcSwapOption;
 use channel::{OrderAnswer, SignerChannel, SignerLink, WaitingOrder};
 use rustix::io::Errno;
@@ -105,6 +107,11 @@ impl SignerSupervisor {
         }))
     }
 
+    /// Tables of the policy for the processes to come.
+    pub(crate) fn share_tables(&self, tables: Option<SealedMemory>) {
+        self.0.channel().tables = tables;
+    }
+
     /// Starts it if it was not, and waits until the authority is open.
     pub(crate) fn start(&self) -> Result<(), SignerStartError> {
         let mut channel = self.0.channel();
@@ -119,13 +126,26 @@ impl SignerSupervisor {
 
     /// Starts another process, which reads everything anew, beside the one that serves, and waits
     /// until it has taken the other's place. Where none was started yet there is nothing to do.
-    pub(crate) fn restart(&self) -> Result<SignerSuccession, SignerStartError> {
+    /// The tables are those of the new policy; unless it is kept, those of before are shared again.
+    pub(crate) fn restart(
+        &self,
+        tables: Option<SealedMemory>,
+    ) -> Result<SignerSuccession, SignerStartError> {
         let mut channel = self.0.channel();
-        if !channel.is_kept {
-            return Ok(SignerSuccession(None));
-        }
-        let number = channel.begin_start();
+        let before = std::mem::replace(&mut channel.tables, tables);
+        let is_kept = channel.is_kept;
         drop(channel);
+        // Dropped on the way, it puts everything back.
+        let succession = SignerSuccession(Some((Arc::clone(&self.0), before)));
+        if is_kept {
+            self.replace()?;
+        }
+        Ok(succession)
+    }
+
+    /// Starts a process in place of the one that serves, and waits until it does.
+    fn replace(&self) -> Result<(), SignerStartError> {
+        let number = self.0.channel().begin_start();
         if let Err(why) = self.supervise(number) {
             self.0.channel().cancel_start(number);
             return Err(why);
@@ -135,7 +155,7 @@ impl SignerSupervisor {
         let outcome = self.0.wait(self.0.channel(), is_settled);
         let mut channel = self.0.channel();
         if channel.is_serving(number) {
-            return Ok(SignerSuccession(Some(Arc::clone(&self.0))));
+            return Ok(());
         }
         channel.cancel_start(number);
         outcome.and(Err(SignerStartError::Failed(channel.failure.clone().unwrap_or_default())))
@@ -240,7 +260,7 @@ impl SignerSupervisor {
 /// A process that has taken the place of another. Unless it is kept, the other takes its place
 /// back.
 #[must_use = "dropped, it is undone"]
-pub struct SignerSuccession(Option<Arc<SupervisorShared>>);
+pub struct SignerSuccession(Option<(Arc<SupervisorShared>, Option<SealedMemory>)>);
 
 impl SignerSuccession {
     /// One without another process.
@@ -248,7 +268,7 @@ impl SignerSuccession {
 
     /// Ends the process of before.
     pub fn keep(mut self) {
-        if let Some(shared) = self.0.take() {
+        if let Some((shared, _)) = self.0.take() {
             shared.channel().end_replaced();
         }
     }
@@ -256,8 +276,10 @@ impl SignerSuccession {
 
 impl Drop for SignerSuccession {
     fn drop(&mut self) {
-        if let Some(shared) = self.0.take() {
-            shared.channel().roll_back();
+        if let Some((shared, tables)) = self.0.take() {
+            let mut channel = shared.channel();
+            channel.tables = tables;
+            channel.roll_back();
         }
     }
 }
@@ -346,6 +368,11 @@ impl SupervisorShared {
     /// Starts the process of this number, which is expected.
     fn start(&self, number: u64) -> io::Result<(SignerProcess<'_>, Arc<SignerLink>)> {
         let (ours, theirs) = socket_pair()?;
+        let tables = self.channel().tables.clone();
+        if let Some(tables) = tables {
+            // Without them it holds its own.
+            let _ = send_tables(&ours, &tables);
+        }
         let process = match &self.start {
             SignerStart::Launcher(launcher) => {
                 SignerProcess::Launched(launcher, launcher.launch(&theirs)?)

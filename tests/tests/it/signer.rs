@@ -343,6 +343,35 @@ fn a_thousand_domains_and_random_names_from_one_client_are_answered_in_bounded_m
     assert!((1200..1210).contains(&log.lines().count()), "{} lines", log.lines().count());
 }
 
+/// The device and number of every file of shared tables that a process has mapped.
+fn shared_tables(process: u32) -> BTreeSet<String> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
+    let tables = maps.lines().filter(|line| line.contains("/memfd:tidegate tables"));
+    tables.map(|line| line.split_whitespace().skip(3).take(2).collect()).collect()
+}
+
+#[test]
+fn the_signer_shares_the_tables_of_names_that_are_the_same_as_its_own() {
+    let edge = Tidegate::start(&config(RULES));
+    assert_eq!(fetch(&edge, "ads.example"), 200);
+    let before = shared_tables(edge.pid());
+    assert_eq!(before.len(), 1);
+    // Of another process's memory root alone may know.
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root {
+        assert_eq!(shared_tables(signer(&edge).unwrap()), before);
+    }
+    fs::write(&edge.config, config(&format!("{RULES}, \"||fourth.com^\""))).unwrap();
+    edge.signal("HUP");
+    wait::until("an answer", || (fetch(&edge, "fourth.com") == 200).then_some(()));
+    let after = wait::until("the tables of before to be given back", || {
+        Some(shared_tables(edge.pid())).filter(|it| it.len() == 1 && *it != before)
+    });
+    if is_root {
+        assert_eq!(shared_tables(signer(&edge).unwrap()), after);
+    }
+}
+
 #[test]
 fn the_hidden_command_is_for_tidegate_alone() {
     let output = std::process::Command::new(binary())

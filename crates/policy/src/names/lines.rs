@@ -8,10 +8,12 @@
 //! table of names alone.
 
 use super::prefetch::prefetch;
-use super::sieve::{NameSieve, place, place_of};
-use super::{NameCell, RowTag};
+use super::records::{ALIGNMENT, RecordArray, RecordWriter, TablesDiffer};
+use super::sieve::{NameSieve, SieveBuilder, place};
+use super::{CELL_BYTES, NameCell, RowTag};
 use crate::buckets::BucketDirectory;
 use crate::fingerprint::NameFingerprint;
+use bytes::Bytes;
 use std::ops::Range;
 
 /// Rows of a line: 16 bytes each, in the 64 bytes that x86-64 and most of `AArch64` fetch at once.
@@ -31,9 +33,12 @@ const TAKEN: u16 = 1 << 15;
 const REST_SHIFT: u32 = 13;
 const _: () = assert!(RowTag::MASK >> REST_SHIFT == 0, "the bits above a tag are the line's own");
 
-/// The rows that share a place.
+/// Bytes of a line.
+const LINE_BYTES: usize = 64;
+const _: () = assert!(ROWS * (8 + 4 + 2 + 2) == LINE_BYTES && LINE_BYTES <= ALIGNMENT);
+
+/// The rows that share a place, while they are put together.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(C, align(64))]
 struct RowLine {
     hashes: [u64; ROWS],
     numbers: [u32; ROWS],
@@ -41,15 +46,22 @@ struct RowLine {
     marks: [u16; ROWS],
 }
 
-const _: () = assert!(size_of::<RowLine>() == 64, "a line of the table is one of the cache");
+/// A line where it lies: hashes, numbers, checks, and then marks of all its rows.
+#[derive(Clone, Copy)]
+struct LineView<'b> {
+    hashes: &'b [[u8; 8]; ROWS],
+    numbers: &'b [[u8; 4]; ROWS],
+    checks: &'b [[u8; 2]; ROWS],
+    marks: &'b [[u8; 2]; ROWS],
+}
 
 /// All rows.
 #[derive(Debug, Default)]
 pub(super) struct RowLines {
-    all: Vec<RowLine>,
+    all: RecordArray<LINE_BYTES>,
     sieve: NameSieve,
     /// Rows that found their line full, in their order.
-    rest: Vec<NameCell>,
+    rest: RecordArray<CELL_BYTES>,
     directory: BucketDirectory,
     count: usize,
 }
@@ -58,15 +70,15 @@ impl RowLines {
     /// Takes so many rows, in their order.
     pub(super) fn build(count: usize, cells: impl Iterator<Item = NameCell>) -> Self {
         let wanted = (count as u64 * LINES_TO).div_ceil(LINES_FROM);
-        let mut all = Vec::with_capacity(wanted as usize);
-        let mut sieve = NameSieve::of(count);
+        let mut all = RecordWriter::of(wanted as usize);
+        let mut sieve = SieveBuilder::of(count);
         let (mut rest, mut line, mut filled) = (Vec::new(), RowLine::default(), 0);
         let mut taken = 0;
         for cell in cells {
             sieve.add(cell.hash);
             let place = place(cell.hash, wanted);
             while all.len() < place {
-                all.push(std::mem::take(&mut line));
+                all.push(&std::mem::take(&mut line).to_bytes());
                 filled = 0;
             }
             if filled < ROWS {
@@ -79,19 +91,24 @@ impl RowLines {
             taken += 1;
         }
         while (all.len() as u64) < wanted {
-            all.push(std::mem::take(&mut line));
+            all.push(&std::mem::take(&mut line).to_bytes());
         }
         debug_assert_eq!(taken, count, "the lines were made for as many rows as come");
-        rest.shrink_to_fit();
         let directory = BucketDirectory::build(rest.iter().map(|cell| cell.hash), REST_ROWS);
+        let mut writer = RecordWriter::of(rest.len());
+        for cell in rest {
+            writer.push(&cell.to_bytes());
+        }
+        let (all, sieve, rest) = (all.finish(), sieve.finish(), writer.finish());
         Self { all, sieve, rest, directory, count: taken }
     }
 
     /// Where to look for a name, if it may be there. Its line is sent for, and not waited for.
     #[inline]
     pub(super) fn look(&self, hash: u64) -> LineLook {
-        let place = place(hash, self.all.len() as u64);
-        if let Some(line) = self.all.get(place) {
+        let lines = self.all.all();
+        let place = place(hash, lines.len() as u64);
+        if let Some(line) = lines.get(place) {
             prefetch(line);
         }
         LineLook { place, sieved: self.sieve.word(hash) }
@@ -108,20 +125,19 @@ impl RowLines {
         if !NameSieve::may_contain(look.sieved, name.hash) {
             return;
         }
-        let Some(line) = self.all.get(look.place) else { return };
+        let Some(line) = self.all.all().get(look.place).and_then(LineView::of) else { return };
         // All four are compared before one is asked about: where a row stands, nobody can guess.
-        let [a, b, c, d] = line.hashes.map(|hash| hash == name.hash);
-        if a | b | c | d {
+        let is_hash = |slot: usize| line.hash(slot) == name.hash;
+        if is_hash(0) | is_hash(1) | is_hash(2) | is_hash(3) {
             let is_it = |slot: &usize| {
-                let (hash, check) = (line.hashes[*slot], line.checks[*slot]);
-                hash == name.hash && check == name.check && line.marks[*slot] & TAKEN != 0
+                is_hash(*slot) && line.check(*slot) == name.check && line.mark(*slot) & TAKEN != 0
             };
             for slot in (0..ROWS).filter(is_it) {
-                found(RowTag(line.marks[slot] & RowTag::MASK), line.numbers[slot]);
+                found(RowTag(line.mark(slot) & RowTag::MASK), line.number(slot));
             }
         }
         let (slot, bit) = rest_bit(name.hash);
-        if line.marks[slot] >> bit & 1 == 1 {
+        if line.mark(slot) >> bit & 1 == 1 {
             self.visit_rest(name, found);
         }
     }
@@ -129,7 +145,8 @@ impl RowLines {
     #[cold]
     fn visit_rest(&self, name: NameFingerprint, mut found: impl FnMut(RowTag, u32)) {
         let Some(from) = self.directory.look(name.hash).start(name.hash) else { return };
-        let cells = self.rest[from..].iter().take_while(|cell| cell.hash <= name.hash);
+        let rest = self.rest.all().get(from..).unwrap_or_default().iter();
+        let cells = rest.map(NameCell::from_bytes).take_while(|cell| cell.hash <= name.hash);
         for cell in cells.filter(|cell| cell.hash == name.hash && cell.check == name.check) {
             found(cell.tag, cell.line);
         }
@@ -137,19 +154,23 @@ impl RowLines {
 
     /// Every row, in their order: a line's own come before those that it sent on.
     pub(super) fn cells(&self) -> impl Iterator<Item = NameCell> + Clone {
-        let (mut rest, count) = (self.rest.iter(), self.all.len() as u64);
+        let (lines, mut rest) = (self.all.all(), self.rest.all());
         let (mut at, mut slot) = (0, 0);
         std::iter::from_fn(move || {
             loop {
-                let line = self.all.get(at)?;
-                if slot < ROWS && line.marks[slot] & TAKEN != 0 {
-                    slot += 1;
-                    return Some(line.cell(slot - 1));
-                }
-                if let Some(cell) = rest.as_slice().first()
-                    && place(cell.hash, count) == at
+                let line = lines.get(at).and_then(LineView::of)?;
+                if slot < ROWS
+                    && let Some(cell) = line.cell(slot)
                 {
-                    return rest.next().copied();
+                    slot += 1;
+                    return Some(cell);
+                }
+                if let Some((first, behind)) = rest.split_first()
+                    && let cell = NameCell::from_bytes(first)
+                    && place(cell.hash, lines.len() as u64) == at
+                {
+                    rest = behind;
+                    return Some(cell);
                 }
                 (at, slot) = (at + 1, 0);
             }
@@ -161,16 +182,44 @@ impl RowLines {
         self.count
     }
 
-    /// Where the tables lie in memory that every look-up reads.
+    /// Where the tables lie in memory that every look-up reads. Where they lie side by side, the
+    /// first place is that of all.
     pub(super) fn places(&self) -> [Range<usize>; 2] {
-        [place_of(&self.all), self.sieve.place()]
+        let (sieve, lines) = (self.sieve.place(), self.all.place());
+        if sieve.end.next_multiple_of(ALIGNMENT) == lines.start {
+            return [sieve.start..self.rest.place().end.max(lines.end), 0..0];
+        }
+        [sieve, lines]
+    }
+
+    /// The bytes of all, as [`Self::share`] takes them: the sieve, zeroes up to where a line may
+    /// begin, the lines, and the rest.
+    pub(super) fn pieces(&self) -> [&[u8]; 4] {
+        const ZEROES: [u8; ALIGNMENT] = [0; ALIGNMENT];
+        let sieve = self.sieve.records().bytes();
+        let between = sieve.len().next_multiple_of(ALIGNMENT) - sieve.len();
+        [sieve, &ZEROES[..between], self.all.bytes(), self.rest.bytes()]
+    }
+
+    /// Takes all from `shared` from now on, if that is what [`Self::pieces`] gives.
+    pub(super) fn share(&mut self, shared: &Bytes) -> Result<(), TablesDiffer> {
+        let [sieve, between, lines, rest] = self.pieces().map(<[u8]>::len);
+        if shared.len() != sieve + between + lines + rest {
+            return Err(TablesDiffer);
+        }
+        let sieve_there = self.sieve.records().same_in(shared, 0).ok_or(TablesDiffer)?;
+        let lines_there = self.all.same_in(shared, sieve + between).ok_or(TablesDiffer)?;
+        let rest_at = sieve + between + lines;
+        self.rest = self.rest.same_in(shared, rest_at).ok_or(TablesDiffer)?;
+        self.sieve = NameSieve::of(sieve_there);
+        self.all = lines_there;
+        Ok(())
     }
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> u64 {
-        let lines = self.all.capacity() * size_of::<RowLine>();
-        let rest = self.rest.capacity() * size_of::<NameCell>();
-        (lines + rest) as u64 + self.directory.bytes() + self.sieve.bytes()
+        let tables: usize = self.pieces().iter().map(|piece| piece.len()).sum();
+        tables as u64 + self.directory.bytes()
     }
 }
 
@@ -195,13 +244,65 @@ impl RowLine {
         self.marks[slot] |= 1 << shift;
     }
 
-    fn cell(&self, slot: usize) -> NameCell {
-        NameCell {
-            hash: self.hashes[slot],
-            check: self.checks[slot],
-            tag: RowTag(self.marks[slot] & RowTag::MASK),
-            line: self.numbers[slot],
+    fn to_bytes(self) -> [u8; LINE_BYTES] {
+        let mut bytes = [0; LINE_BYTES];
+        let (hashes, rest) = bytes.split_at_mut(ROWS * 8);
+        let (numbers, rest) = rest.split_at_mut(ROWS * 4);
+        let (checks, marks) = rest.split_at_mut(ROWS * 2);
+        for slot in 0..ROWS {
+            hashes[slot * 8..][..8].copy_from_slice(&self.hashes[slot].to_le_bytes());
+            numbers[slot * 4..][..4].copy_from_slice(&self.numbers[slot].to_le_bytes());
+            checks[slot * 2..][..2].copy_from_slice(&self.checks[slot].to_le_bytes());
+            marks[slot * 2..][..2].copy_from_slice(&self.marks[slot].to_le_bytes());
         }
+        bytes
+    }
+}
+
+impl<'b> LineView<'b> {
+    /// The parts of a line; there always are these.
+    #[inline]
+    fn of(bytes: &'b [u8; LINE_BYTES]) -> Option<Self> {
+        let (hashes, rest) = bytes.split_first_chunk::<{ ROWS * 8 }>()?;
+        let (numbers, rest) = rest.split_first_chunk::<{ ROWS * 4 }>()?;
+        let (checks, marks) = rest.split_first_chunk::<{ ROWS * 2 }>()?;
+        Some(Self {
+            hashes: hashes.as_chunks().0.first_chunk()?,
+            numbers: numbers.as_chunks().0.first_chunk()?,
+            checks: checks.as_chunks().0.first_chunk()?,
+            marks: marks.as_chunks().0.first_chunk()?,
+        })
+    }
+
+    #[inline]
+    fn hash(self, slot: usize) -> u64 {
+        u64::from_le_bytes(self.hashes[slot])
+    }
+
+    #[inline]
+    fn number(self, slot: usize) -> u32 {
+        u32::from_le_bytes(self.numbers[slot])
+    }
+
+    #[inline]
+    fn check(self, slot: usize) -> u16 {
+        u16::from_le_bytes(self.checks[slot])
+    }
+
+    #[inline]
+    fn mark(self, slot: usize) -> u16 {
+        u16::from_le_bytes(self.marks[slot])
+    }
+
+    /// The row of a slot, if there is one.
+    fn cell(self, slot: usize) -> Option<NameCell> {
+        let mark = self.mark(slot);
+        (mark & TAKEN != 0).then(|| NameCell {
+            hash: self.hash(slot),
+            check: self.check(slot),
+            tag: RowTag(mark & RowTag::MASK),
+            line: self.number(slot),
+        })
     }
 }
 
@@ -273,6 +374,34 @@ mod tests {
         rows.extend((0..3_000).map(|number| row(u64::MAX - u64::from(number), number)));
         let strangers = [4_000, u64::MAX - 4_000, 1 << 63];
         check(&rows, &strangers.map(|hash| NameFingerprint { hash, check: 0 }));
+    }
+
+    #[test]
+    fn tables_that_are_shared_give_the_same_rows_and_others_are_refused() {
+        let mut word = 9;
+        let mut rows: Vec<NameCell> =
+            (0..5_003).map(|number| row(split_mix(&mut word), number)).collect();
+        rows.sort_unstable();
+        let mut lines = RowLines::build(rows.len(), rows.iter().copied());
+        let image = lines.pieces().concat();
+        for at in [0, image.len() / 3, image.len() / 2, image.len() - 1] {
+            let mut other = image.clone();
+            other[at] ^= 1;
+            assert_eq!(lines.share(&Bytes::from(other)), Err(TablesDiffer), "byte {at}");
+        }
+        assert_eq!(lines.share(&Bytes::copy_from_slice(&image[1..])), Err(TablesDiffer));
+        assert_eq!(lines.share(&Bytes::new()), Err(TablesDiffer));
+        assert!(lines.cells().eq(rows.iter().copied()), "what was refused has changed nothing");
+        let shared = Bytes::from(image);
+        assert_eq!(lines.share(&shared), Ok(()));
+        let [place, _] = lines.places();
+        assert_eq!(place, shared.as_ptr_range().start.addr()..shared.as_ptr_range().end.addr());
+        assert!(lines.cells().eq(rows.iter().copied()));
+        for cell in &rows {
+            let (mut found, name) = (0, NameFingerprint { hash: cell.hash, check: cell.check });
+            lines.visit(lines.look(cell.hash), name, |_, _| found += 1);
+            assert_eq!(found, 1);
+        }
     }
 
     #[test]

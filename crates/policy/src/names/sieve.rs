@@ -4,6 +4,7 @@
 //! A Bloom filter in words of 64 bits: all bits of a hash stand in one word, so that a look is one
 //! read. It never denies what was added. Used by the table of names alone.
 
+use super::records::{RecordArray, RecordWriter};
 use std::ops::Range;
 
 /// Hashes to a word on average: 12.8 bits each, by which 98 of 100 strangers are told. Five million
@@ -14,25 +15,38 @@ const BIT_BITS: u32 = 6;
 
 /// The words.
 #[derive(Debug, Default)]
-pub(super) struct NameSieve(Vec<u64>);
+pub(super) struct NameSieve(RecordArray<8>);
 
-impl NameSieve {
+/// Words on their way into a sieve.
+pub(super) struct SieveBuilder(RecordWriter<8>);
+
+impl SieveBuilder {
     /// An empty one for so many hashes.
     pub(super) fn of(count: usize) -> Self {
-        Self(vec![0; count.div_ceil(HASHES_PER_WORD)])
+        let words = count.div_ceil(HASHES_PER_WORD);
+        let mut writer = RecordWriter::of(words);
+        writer.push_empty(words);
+        Self(writer)
     }
 
     pub(super) fn add(&mut self, hash: u64) {
         let at = place(hash, self.0.len() as u64);
         if let Some(word) = self.0.get_mut(at) {
-            *word |= bits(hash);
+            *word = (u64::from_le_bytes(*word) | bits(hash)).to_le_bytes();
         }
     }
 
+    pub(super) fn finish(self) -> NameSieve {
+        NameSieve(self.0.finish())
+    }
+}
+
+impl NameSieve {
     /// The word of a hash.
     #[inline]
     pub(super) fn word(&self, hash: u64) -> u64 {
-        self.0.get(place(hash, self.0.len() as u64)).copied().unwrap_or(0)
+        let words = self.0.all();
+        words.get(place(hash, words.len() as u64)).map_or(0, |word| u64::from_le_bytes(*word))
     }
 
     /// True if the hash may have been added, by its word.
@@ -42,21 +56,20 @@ impl NameSieve {
         word & bits == bits
     }
 
+    /// The words, as they are stored.
+    pub(super) fn records(&self) -> &RecordArray<8> {
+        &self.0
+    }
+
+    /// A sieve of these words.
+    pub(super) fn of(words: RecordArray<8>) -> Self {
+        Self(words)
+    }
+
     /// Where it lies in memory.
     pub(super) fn place(&self) -> Range<usize> {
-        place_of(&self.0)
+        self.0.place()
     }
-
-    /// Bytes of memory.
-    pub(super) fn bytes(&self) -> u64 {
-        (self.0.capacity() * 8) as u64
-    }
-}
-
-/// Where the elements of a table lie in memory, as addresses.
-pub(super) fn place_of<T>(table: &[T]) -> Range<usize> {
-    let place = table.as_ptr_range();
-    place.start.addr()..place.end.addr()
 }
 
 /// The place of a hash among so many: the order of the places is that of the hashes.
@@ -82,10 +95,11 @@ mod tests {
     fn nothing_added_is_denied_and_few_strangers_pass() {
         let mut word = 5;
         let hashes: Vec<u64> = (0..100_000).map(|_| split_mix(&mut word)).collect();
-        let mut sieve = NameSieve::of(hashes.len());
+        let mut builder = SieveBuilder::of(hashes.len());
         for hash in &hashes {
-            sieve.add(*hash);
+            builder.add(*hash);
         }
+        let sieve = builder.finish();
         let passes = |hash: u64| NameSieve::may_contain(sieve.word(hash), hash);
         assert!(hashes.iter().all(|hash| passes(*hash)));
         let strangers = (0..100_000).filter(|_| passes(split_mix(&mut word))).count();

@@ -6,6 +6,7 @@
 
 use crate::frame::SignerRequest;
 use crate::issuer::{KeyKind, SigningRefusal};
+use crate::sealed_memory::SealedMemory;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
@@ -52,6 +53,8 @@ pub(crate) struct SignerChannel {
     pub(crate) trouble: Option<String>,
     /// Why the last start failed.
     pub(crate) failure: Option<String>,
+    /// Tables of the policy, for every process that is started from now on.
+    pub(crate) tables: Option<SealedMemory>,
 }
 
 /// The socket to one process.

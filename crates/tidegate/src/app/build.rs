@@ -6,7 +6,7 @@
 use super::allows;
 use super::blocked_tunnels::AtPixel;
 use super::cache_files::CacheFiles;
-use super::compiling::compile;
+use super::compiling::{CompiledPolicy, compile};
 use super::doors::{HTTP_DOORS, OpenDoors};
 use super::effective::resolver_settings;
 use super::http::HttpListeners;
@@ -53,7 +53,7 @@ pub(super) fn start(
     let cannot = |why: &dyn Display| CommandFailure::new(ExitReason::NotStarted, why);
     let (plan, trouble) = with_welcome(plan, state.path());
     let plan = &*plan;
-    let (policy, origin) = compile(plan, state.path(), None)?;
+    let CompiledPolicy { policy, origin, tables } = compile(plan, state.path(), None)?;
     allows::restore(state.path(), &policy, transport::clock::now());
     let policy = Arc::new(ArcSwap::from_pointee(policy));
     let texts =
@@ -61,7 +61,8 @@ pub(super) fn start(
     let ledger = ledger::open(&plan.file.ledger, state.path(), Arc::clone(&texts) as _)
         .map_err(|why| cannot(&why))?;
     let blocked_names = Arc::new(BlockedNames(Arc::clone(&policy)));
-    let signer = signer::open(&setup, plan, &state.path().join("ca"), launcher, blocked_names)?;
+    let ca = state.path().join("ca");
+    let signer = signer::open(&setup, plan, &ca, launcher, blocked_names, tables)?;
     let tls = ClientTls::new();
     let resolver =
         Resolver::start(&resolver_settings(plan), tls.clone()).map_err(|why| cannot(&why))?;

@@ -1,11 +1,20 @@
 //! The policy of a plan: its lists read and compiled, or taken from the snapshot.
 
-use super::allows;
 use super::lists::{self, RulesOrigin};
+use super::{allows, shared_tables};
 use crate::cli::CommandFailure;
+use ::signer::SealedMemory;
 use config::Plan;
 use policy::{ClientProfiles, Policy, RuleSet};
 use std::path::Path;
+
+/// A policy that is to be put in force.
+pub(crate) struct CompiledPolicy {
+    pub(crate) policy: Policy,
+    pub(crate) origin: RulesOrigin,
+    /// The tables of names, where a signer can share them.
+    pub(crate) tables: Option<SealedMemory>,
+}
 
 /// Reads the lists and compiles the policy, or takes it from the snapshot; of lists that stand in
 /// the rules of before, only those that changed are compiled.
@@ -13,14 +22,35 @@ pub(crate) fn compile(
     plan: &Plan,
     state_dir: &Path,
     before: Option<&RuleSet>,
-) -> Result<(Policy, RulesOrigin), CommandFailure> {
+) -> Result<CompiledPolicy, CommandFailure> {
     let texts = lists::read(plan, state_dir);
     if !texts.problems.is_empty() {
         return Err(CommandFailure::complaints(&texts.problems));
     }
-    let (rules, origin) = texts.rules(state_dir, before);
-    let policy = Policy::new(rules, profiles(plan)).with_list_times(texts.changed());
-    Ok((policy, origin))
+    let (mut rules, origin) = texts.rules(state_dir, before);
+    let changed = texts.changed();
+    // The signer needs a policy only where there is a pixel door.
+    let tables = plan.file.pixel.as_ref().and_then(|_| shared_tables::seal(&mut rules));
+    let policy = Policy::new(rules.into(), profiles(plan)).with_list_times(changed);
+    Ok(CompiledPolicy { policy, origin, tables })
+}
+
+/// The same for the signer, which shares the tables that the program sent ahead if they are its
+/// own.
+pub(crate) fn compile_for_signer(
+    plan: &Plan,
+    state_dir: &Path,
+    tables: Option<&SealedMemory>,
+) -> Result<Policy, CommandFailure> {
+    let texts = lists::read(plan, state_dir);
+    if !texts.problems.is_empty() {
+        return Err(CommandFailure::complaints(&texts.problems));
+    }
+    let (mut rules, _) = texts.rules(state_dir, None);
+    if let Some(tables) = tables {
+        shared_tables::share(&mut rules, tables);
+    }
+    Ok(Policy::new(rules.into(), profiles(plan)).with_list_times(texts.changed()))
 }
 
 /// The policy that a start would have, with what is let through. Nothing is written.
@@ -30,7 +60,7 @@ pub(crate) fn policy_of(plan: &Plan, state_dir: &Path) -> Result<Policy, Command
         return Err(CommandFailure::complaints(&texts.problems));
     }
     let rules = texts.rules_unkept(state_dir);
-    let policy = Policy::new(rules, profiles(plan)).with_list_times(texts.changed());
+    let policy = Policy::new(rules.into(), profiles(plan)).with_list_times(texts.changed());
     allows::restore(state_dir, &policy, transport::clock::now());
     Ok(policy)
 }

@@ -19,7 +19,6 @@ use config::{FileComplaint, Plan};
 use policy::{ListFile, ListKind, ListReport, ListSettings, ListSource, RuleSet, UnfitList};
 use sha2::{Digest, Sha256};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use vocab::Complaint;
 
@@ -279,7 +278,7 @@ impl ListTexts {
         &self,
         state_dir: &Path,
         before: Option<&RuleSet>,
-    ) -> (Arc<RuleSet>, RulesOrigin) {
+    ) -> (RuleSet, RulesOrigin) {
         let key = self.digest();
         let snapshot = state_dir.join(SNAPSHOT_FILE);
         if let Some(rules) = Self::from_snapshot(state_dir, key) {
@@ -296,17 +295,17 @@ impl ListTexts {
                 snapshot.display()
             );
         }
-        (Arc::new(rules), RulesOrigin::Compiled)
+        (rules, RulesOrigin::Compiled)
     }
 
     /// The rules as a start would have them, and nothing is kept for the next one.
-    pub(crate) fn rules_unkept(&self, state_dir: &Path) -> Arc<RuleSet> {
-        Self::from_snapshot(state_dir, self.digest()).unwrap_or_else(|| Arc::new(self.compile()))
+    pub(crate) fn rules_unkept(&self, state_dir: &Path) -> RuleSet {
+        Self::from_snapshot(state_dir, self.digest()).unwrap_or_else(|| self.compile())
     }
 
-    fn from_snapshot(state_dir: &Path, key: [u8; 32]) -> Option<Arc<RuleSet>> {
+    fn from_snapshot(state_dir: &Path, key: [u8; 32]) -> Option<RuleSet> {
         let bytes = std::fs::read(state_dir.join(SNAPSHOT_FILE)).ok()?;
-        RuleSet::from_snapshot(&bytes, key).ok().map(Arc::new)
+        RuleSet::from_snapshot(&bytes, key).ok()
     }
 
     /// The rules, compiled now.

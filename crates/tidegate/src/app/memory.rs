@@ -15,9 +15,9 @@ use std::ops::Range;
 /// Bytes of a huge page.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// Keeps the heap in small pages. The allocator asks for huge ones throughout, of which the first
-/// byte that is touched takes 2 MiB, and of which nothing can be given back while one byte is in
-/// use: an idle program, which touches a little everywhere, had 45 MB for 27, and caches of 12 MiB
+/// Keeps the heap in small pages where the system gives huge ones to all: the first byte that is
+/// touched takes 2 MiB, of which nothing can be given back while one byte is in use. Before it was
+/// so, an idle program, which touches a little everywhere, had 45 MB for 27, and caches of 12 MiB
 /// had 190 MB under load. Called first of all; where the kernel has no such pages, nothing changes.
 pub(crate) fn begin_small() {
     let probe = Box::new(0_u8);

@@ -26,6 +26,7 @@ pub(crate) mod private;
 pub(crate) mod privileges;
 mod randomness;
 mod reload;
+mod shared_tables;
 pub(crate) mod signer;
 pub(crate) mod state;
 mod stores;

@@ -6,12 +6,13 @@
 //! door is made from it and the one when the running door reads it: then the doors before that one
 //! are new, the failure says so, and the next reload brings all of them to one plan.
 
+use super::compiling::CompiledPolicy;
 use super::doors::{DoorsNotOpen, HttpOpening, OpenDoors, located};
 use super::http::BoundListeners;
 use super::subscriptions::ListsNotInForce;
 use super::{RunningApp, RunningDoors, lists, memory, private};
 use super::{compiling, effective};
-use ::signer::{SignerStartError, SignerSuccession};
+use ::signer::{SealedMemory, SignerStartError, SignerSuccession};
 use admin::model::{ReloadOutcome, UpdatedList};
 use config::Plan;
 use policy::Policy;
@@ -44,10 +45,11 @@ impl RunningApp {
         // What reading a pipeline's sets took must not stand beside what the lists take.
         memory::return_memory();
         let before = self.policy.load_full();
-        let (policy, _) = compiling::compile(&plan, self.state.path(), Some(before.rules()))
-            .map_err(|failure| lines(failure.message))?;
+        let CompiledPolicy { policy, tables, .. } =
+            compiling::compile(&plan, self.state.path(), Some(before.rules()))
+                .map_err(|failure| lines(failure.message))?;
         // It reads the same files; doors may want certificates for names that it must know of.
-        let succession = self.reload_signer().map_err(|why| lines(why.to_string()))?;
+        let succession = self.reload_signer(tables).map_err(|why| lines(why.to_string()))?;
         self.apply(&mut running, plan).map_err(|why| lines(why.to_string()))?;
         succession.keep();
         let (lists, rules) = self.swap(policy, before);
@@ -59,12 +61,15 @@ impl RunningApp {
         Ok(ReloadOutcome { lists, rules, took_ms: begun.elapsed().as_millis() as u64, warnings })
     }
 
-    /// Has the signer read everything again. One that did not work before either is no reason to
-    /// keep old settings: why it does not is among the warnings.
-    fn reload_signer(&self) -> Result<SignerSuccession, SignerStartError> {
+    /// Has the signer read everything again, and share these tables. One that did not work before
+    /// either is no reason to keep old settings: why it does not is among the warnings.
+    fn reload_signer(
+        &self,
+        tables: Option<SealedMemory>,
+    ) -> Result<SignerSuccession, SignerStartError> {
         let answered = self.signer.is_ready();
         self.signer
-            .reload()
+            .reload(tables)
             .or_else(|why| if answered { Err(why) } else { Ok(SignerSuccession::NONE) })
     }
 
@@ -75,11 +80,12 @@ impl RunningApp {
         let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
         let plan = self.running.lock().unwrap_or_else(PoisonError::into_inner).plan.clone();
         let before = self.policy.load_full();
-        let (policy, _) = compiling::compile(&plan, self.state.path(), Some(before.rules()))
-            .map_err(ListsNotInForce::Unreadable)?;
+        let CompiledPolicy { policy, tables, .. } =
+            compiling::compile(&plan, self.state.path(), Some(before.rules()))
+                .map_err(ListsNotInForce::Unreadable)?;
         // It comes to know of new names before the doors do, as with a reload. If it cannot,
         // blocking goes on without certificates for them.
-        let signer = self.reload_signer();
+        let signer = self.reload_signer(tables);
         let size = self.swap(policy, before);
         self.report_lists(&plan);
         signer.map(SignerSuccession::keep).map_err(ListsNotInForce::SignerKeeps)?;

@@ -9,8 +9,8 @@ use super::memory;
 use super::mint::BlockedNames;
 use crate::cli::{CommandFailure, CommandSetup, ExitReason};
 use ::signer::{
-    MintNothing, MintPolicy, NameExclusions, OwnServerNames, Signer, SignerLauncher, SignerProgram,
-    SignerTask,
+    MintNothing, MintPolicy, NameExclusions, OwnServerNames, SealedMemory, Signer, SignerLauncher,
+    SignerProgram, SignerTask,
 };
 use arc_swap::ArcSwap;
 use config::Plan;
@@ -31,6 +31,7 @@ pub(super) fn open(
     dir: &Path,
     launcher: Option<SignerLauncher>,
     policy: Arc<BlockedNames>,
+    tables: Option<SealedMemory>,
 ) -> Result<Arc<Signer>, CommandFailure> {
     let cannot = |why: &dyn std::fmt::Display| CommandFailure::new(ExitReason::NotStarted, why);
     let signer = if let Some(launcher) = launcher {
@@ -41,6 +42,7 @@ pub(super) fn open(
     };
     let signer = signer.map_err(|why| cannot(&why))?;
     signer.apply_settings(&plan.file.signer);
+    signer.share_tables(tables);
     if plan.file.pixel.is_some()
         && let Err(why) = signer.start()
     {
@@ -95,13 +97,15 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
         user: plan.file.signer.user.clone(),
         clock: transport::clock::now,
     };
-    let policy = || -> Result<Arc<dyn MintPolicy>, String> {
+    let policy = move |tables: Option<SealedMemory>| -> Result<Arc<dyn MintPolicy>, String> {
         if plan.file.pixel.is_none() {
             return Ok(Arc::new(MintNothing));
         }
-        let (policy, _) =
-            compiling::compile(&plan, &state, None).map_err(|failure| failure.message)?;
-        memory::release_after_compile(policy.rules());
+        let policy = compiling::compile_for_signer(&plan, &state, tables.as_ref());
+        let policy = policy.map_err(|failure| failure.message)?;
+        // Nothing of them is needed any more.
+        drop((plan, tables));
+        memory::return_memory();
         Ok(Arc::new(BlockedNames(Arc::new(ArcSwap::from_pointee(policy)))))
     };
     process.run(policy).map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))
