@@ -1,7 +1,7 @@
 //! One batch of rows and counts into the store, in one transaction.
 //!
 //! All of a batch is stored or nothing of it. Its rows become a block, which costs a tenth of what
-//! rows of a table cost (docs/adr/0033). Called by the writer thread.
+//! rows of a table cost (docs/adr/0034). Called by the writer thread.
 
 use super::block::encode::BlockEncoder;
 use super::block::rules::RuleLine;

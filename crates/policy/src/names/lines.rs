@@ -186,7 +186,8 @@ impl RowLines {
     /// first place is that of all.
     pub(super) fn places(&self) -> [Range<usize>; 2] {
         let (sieve, lines) = (self.sieve.place(), self.all.place());
-        if sieve.end.next_multiple_of(ALIGNMENT) == lines.start {
+        // Counted from the first byte, as `pieces` does, wherever that lies.
+        if sieve.start + sieve.len().next_multiple_of(ALIGNMENT) == lines.start {
             return [sieve.start..self.rest.place().end.max(lines.end), 0..0];
         }
         [sieve, lines]
