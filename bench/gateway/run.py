@@ -28,6 +28,8 @@ import process  # noqa: E402
 import sheet  # noqa: E402
 
 FAULTS = {"slow-one": faults.slow_one, "killed": faults.killed, "reloaded": faults.reloaded}
+# Of the second floor: what a gateway needs at least to read and write two heads.
+COMPUTING_US = 5
 ALL = [*cases.CASES, *FAULTS, "httperf"]
 QUICK = ["pass", "block-10", "block-1k", "cached", "slow-one", "killed", "reloaded", "httperf"]
 QUESTION = ("What does a request cost a gateway that passes it on, refuses it by its URL or answers it from its "
@@ -55,7 +57,7 @@ def arguments():
 def chosen(case, folder, options):
     every = servers.blocking(folder) if case.blocked else servers.all_of(folder)
     if case.has_floor:
-        every.append(servers.Null(folder))
+        every += [servers.Null(folder), servers.Null(folder, COMPUTING_US)]
     families = method.chosen(list(dict.fromkeys(it.family for it in every)), options)
     if options.pairs:  # each by the first of its ways
         every = list({it.family: it for it in reversed(every)}.values())[::-1]

@@ -130,20 +130,20 @@ class Gateway(Process):
 
 
 class Null(Gateway):
-    """The floor: the system calls of passing a request on and nothing else."""
+    """The floor: the system calls of passing a request on, and nothing else or so many microseconds of computing."""
 
     family = "null"
 
-    def __init__(self, folder):
-        super().__init__(folder)
-        self.program = build("relay.c", folder)
+    def __init__(self, folder, computing_us=0):
+        super().__init__(folder, way=f"(computes {computing_us} µs)" if computing_us else "")
+        self.program, self.computing_us = build("relay.c", folder), computing_us
 
     def version(self):
         return "bench/null/relay.c"
 
     def start(self, task):
         self.port = free_ports(1)[0]
-        self.spawn([self.program, self.port, task.origins[0], method.workers()])
+        self.spawn([self.program, self.port, task.origins[0], method.workers(), self.computing_us])
         wait_for_port(self.port, self.process, START_SECONDS_MAX)
 
 

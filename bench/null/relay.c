@@ -5,7 +5,11 @@
  * request. It reads no byte of what it carries, chooses nothing, counts nothing and keeps no connection
  * for the next client. What a gateway costs above this is what it does for its users.
  *
- *   cc -O2 -pthread -o null-relay relay.c && ./null-relay 8098 8099 [threads]
+ * Whoever computes between two sends finds the peer asleep at each, and pays for waking it: with a number
+ * of microseconds, each request waits that long on the processor, half of it in each direction. It is the
+ * floor of a gateway that computes as much.
+ *
+ *   cc -O2 -pthread -o null-relay relay.c && ./null-relay 8098 8099 [threads [microseconds]]
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -16,11 +20,14 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { EVENTS = 256, PIECE = 64 << 10, DESCRIPTORS = 1 << 16 };
 
 static int port, origin;
+/* Nanoseconds of each direction. */
+static long computing;
 /* The other end of each connection; descriptors belong to one thread at a time. */
 static int other[DESCRIPTORS];
 
@@ -73,6 +80,23 @@ static void begin(int poller, int client)
     }
 }
 
+static long now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000L + time.tv_nsec;
+}
+
+/* Keeps the processor for as long as was asked for. */
+static void compute(void)
+{
+    if (computing == 0)
+        return;
+    for (long until = now() + computing; now() < until;)
+        ;
+}
+
 /* Carries what there is; 0 at the end of either connection. The sockets block, so a full one waits here:
  * the clients of this bench read what they ask for. */
 static int carry(int from, char *piece)
@@ -81,6 +105,8 @@ static int carry(int from, char *piece)
 
     if (got < 0)
         return errno == EAGAIN;
+    if (got > 0)
+        compute();
     while (gone < got) {
         ssize_t sent = send(other[from], piece + gone, got - gone, MSG_NOSIGNAL);
         if (sent <= 0)
@@ -123,11 +149,12 @@ int main(int count, char **words)
     long threads = count > 3 ? atol(words[3]) : sysconf(_SC_NPROCESSORS_ONLN);
 
     if (count < 3) {
-        fprintf(stderr, "null-relay PORT ORIGIN [threads]\n");
+        fprintf(stderr, "null-relay PORT ORIGIN [threads [microseconds]]\n");
         return 2;
     }
     port = atoi(words[1]);
     origin = atoi(words[2]);
+    computing = count > 4 ? atol(words[4]) * 1000 / 2 : 0;
     for (long i = 0; i < threads; i++) {
         pthread_t thread;
         pthread_create(&thread, NULL, serve, NULL);

@@ -31,9 +31,14 @@ def is_ours(name):
     return name.startswith(sheet.OURS)
 
 
+def is_floor(name):
+    """Null servers, however much they compute."""
+    return name.split()[0] == "null"
+
+
 def best_peer(row):
     """The peer that is hardest to beat, floors aside."""
-    known = {name: it["values"] for name, it in row["servers"].items() if not is_ours(name) and name != "null"}
+    known = {name: it["values"] for name, it in row["servers"].items() if not is_ours(name) and not is_floor(name)}
     if not known:
         return None
     best = min if row["better"] == "less" else max
@@ -128,7 +133,7 @@ def verdict_cell(row):
 
 def table(data, rows):
     names = list(dict.fromkeys(name for row in rows for name in [*row["servers"], *row["absent"]]))
-    names.sort(key=lambda name: (not is_ours(name), name == "null"))
+    names.sort(key=lambda name: (not is_ours(name), is_floor(name)))
     has_published = any(row["published"] for row in rows)
     has_verdict = any(compared(row) or row["marks"] for row in rows)
     head = ["question", *(["reference"] if has_published else []), *(["verdict"] if has_verdict else []), *names, *data["missing"]]

@@ -71,6 +71,7 @@ class Page(unittest.TestCase):
     def test_the_best_peer_is_judged_not_the_floor(self):
         row = data()["rows"][0]
         sheet.measured(row, "null", 1.0)
+        sheet.measured(row, "null (computes 5 µs)", 1.5)
         self.assertEqual(page.compared(row)[1], "nginx")
 
     def test_a_growth_of_one_size_is_drawn(self):
