@@ -4,7 +4,6 @@ use super::fake::{ADDRESS, DEADLINE, Deed, Fake};
 use super::{addresses, ask, error, question, settings, start, udp};
 use resolver::{QuerySource, Resolution, ResolveError, Resolver};
 use std::thread::ThreadId;
-use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{mpsc, oneshot};
 
@@ -119,14 +118,15 @@ async fn an_engine_that_ends_answers_whoever_waits_and_others_go_on() {
 async fn a_failure_is_known_to_every_engine() {
     let fake = Fake::start(Deed::Nothing);
     let resolver = start(&settings(&[udp(&fake)]));
+    // Its engine is there before: a failure is remembered for a second at first.
+    let mut own = EngineThread::start(&resolver);
+    own.ask("other.example");
+    assert_eq!(error(&own.told().await.0), ResolveError::Timeout);
     assert_eq!(error(&ask(&resolver, "www.example").await), ResolveError::Timeout);
     let before = fake.asked().len();
-    let mut own = EngineThread::start(&resolver);
-    let begun = Instant::now();
     own.ask("www.example");
     assert_eq!(error(&own.told().await.0), ResolveError::Timeout);
-    assert!(begun.elapsed() < Duration::from_secs(1), "it is told, not tried");
-    assert_eq!(fake.asked().len(), before);
+    assert_eq!(fake.asked().len(), before, "it is told, not tried");
 }
 
 #[tokio::test]
