@@ -11,7 +11,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # Debian's peers and load generators of the benchmarks.
 BENCH_PACKAGES := apache2-bin caddy apache2-utils dnsperf httperf wrk wget valgrind haproxy nginx-light lighttpd lighttpd-mod-deflate squid tinyproxy privoxy \
-	varnish perlbal dnsdist unbound
+	varnish perlbal dnsdist unbound nghttp2-client
 BENCH_FLAGS := $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS))
 BENCHES := dns pixel proxy web gateway browser scale edge
 

@@ -143,6 +143,23 @@ def load(url, clients, seconds, *flags):
             "busy": busy, **{f"p{share}_ms": milliseconds(said, share) for share in (50, 99)}}
 
 
+def steady(url, clients, seconds, per_second):
+    """One run of h2load at one rate: the same as of `load`, and `p99.9_ms`. A time counts from where a request is
+    sent, so one that waits for its turn behind a slow answer of its connection counts less than it waited."""
+    with tempfile.NamedTemporaryFile("r", suffix=".tsv") as log:
+        done, busy = generate(["h2load", "--h1", "-t1", f"-c{clients}", f"-D{seconds}", "--rps", f"{per_second / clients:.2f}",
+                               f"--log-file={log.name}", url])
+        rows = [line.split() for line in log]
+    if not rows:
+        raise RuntimeError(f"{url}: h2load: {done.stdout}{done.stderr}"[-300:])
+    times = sorted(int(row[2]) / 1e3 for row in rows if row[1] == "200")
+    refused = sum(row[1] not in ("200", "-1") for row in rows)
+    figures = {"count": len(rows), "per_second": len(rows) / seconds, "refused": refused,
+               "cut": len(rows) - len(times) - refused, "busy": busy}
+    return {**figures, **{f"p{share}_ms": times[min(int(len(times) * share / 100), len(times) - 1)] if times else None
+                          for share in (50, 99, 99.9)}}
+
+
 def ab(*words):
     """All that one run of ab tells. A failed TLS handshake counts as a success for it: look at `length`."""
     done, busy = generate(["ab", "-q", *words])

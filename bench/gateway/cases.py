@@ -34,6 +34,7 @@ class Case:
     is_clean: bool = False  # patterns are there, and no request meets one
     is_cached: bool = False
     is_new: bool = False  # a client connection each
+    is_steady: bool = False  # at half of the slowest server's best rate, for everybody
     wanted: float | None = None
     rivals: tuple = ()
 
@@ -49,6 +50,7 @@ CASES = {
     "pass-large": Case("pass, 89.7 kB, kept connections", LARGE, wanted=0.85, rivals=("nginx", "haproxy")),
     "pass-new": Case("pass, 102 bytes, a client connection each", is_new=True, wanted=0.85,
                      rivals=("nginx", "haproxy")),
+    "pass-steady": Case("pass, 102 bytes, at half of the slowest server's best rate", is_steady=True),
     "block-10": Case("403, 10 patterns", blocked=TEXTS(10), wanted=0.9, rivals=("nginx",)),
     "block-1k": Case("403, 1,000 patterns", blocked=TEXTS(1000)),
     "block-100k": Case("403, 100,000 patterns", blocked=TEXTS(100_000)),
@@ -111,8 +113,8 @@ def check(server, case, origin):
         raise Wrong(f"{server.name} answers {case.path} with {found}")
 
 
-def measure(server, case, program, folder, seconds):
-    """One round: the gateway is started with its task, checked, warmed and loaded."""
+def measure(server, case, program, folder, seconds, per_second=None):
+    """One round: the gateway is started with its task, checked, warmed and loaded, at one rate if that is given."""
     origin = Origin(program, kept_seconds=KEPT_SECONDS if case.is_cached else 0)
     try:
         server.start(Task([origin.port], case.blocked, case.is_cached))
@@ -128,7 +130,10 @@ def measure(server, case, program, folder, seconds):
             url = f"http://127.0.0.1:{server.port}{path}"
             process.load(url, CLIENTS, 1, *flags)
             before, spent = asked(origin), server.cpu_seconds()
-            figures = process.load(url, CLIENTS, seconds, *flags)
+            if per_second:
+                figures = process.steady(url, CLIENTS, seconds, per_second)
+            else:
+                figures = process.load(url, CLIENTS, seconds, *flags)
             spent = server.cpu_seconds() - spent
             if spent < CPU_SECONDS_LEAST or not figures["count"]:
                 raise Wrong(f"{server.name} spent {spent:.2f} s in this round: too little to be divided")
@@ -158,6 +163,8 @@ def judge(server, case, figures, came_through):
 def note(figures):
     words = [method.rate_in_words(figures["per_second"], figures["busy"]),
              f"p50 {figures['p50_ms']:.2f} ms", f"p99 {figures['p99_ms']:.2f} ms"]
+    if figures.get("p99.9_ms") is not None:
+        words.append(f"p99.9 {figures['p99.9_ms']:.2f} ms")
     if "resident_mb" in figures:
         words.append(f"{figures['resident_mb']:.0f} MB")
     return " · ".join(words)

@@ -3,7 +3,7 @@
 
     TIDEGATE_BIN=... bench/gateway/run.py [case ...] [--quick]
 
-Cases: pass pass-large pass-new block-10 block-1k block-100k block-1m regex-10k clean-1k clean-100k
+Cases: pass pass-large pass-new pass-steady block-10 block-1k block-100k block-1m regex-10k clean-1k clean-100k
 clean-regex cached cached-large slow-one killed reloaded httperf. Rounds alternate between the servers,
 medians count, answers are checked before each, and the origin is bench/null/http.c. HAProxy, nginx,
 Squid, Varnish and Perlbal where they are installed (`make bench-peers`); needs wrk, cc and, for the
@@ -69,18 +69,37 @@ def measure(name, folder, program, options):
     case = cases.CASES[name]
     runners = chosen(case, folder, options)
     found = sheet.row(name, case.title, "µs of CPU a request")
+    per_second = None
+    if case.is_steady:
+        if not shutil.which("h2load"):
+            return None
+        per_second = half_of_the_slowest(runners, case, folder, program, found)
+        found["title"] += f": {per_second:,.0f}/s"
     for _, turn in method.order(list(runners), options):
         if turn not in found["absent"]:
-            attempt(found, runners[turn], case, folder, program, options)
+            attempt(found, runners[turn], case, folder, program, options, per_second)
     sheet.in_pairs(found, options.pairs)
     if case.wanted:
         sheet.wanted(found, case.wanted, case.rivals)
     return found
 
 
-def attempt(found, server, case, folder, program, options):
+def half_of_the_slowest(runners, case, folder, program, found):
+    """The rate that every server can be asked at: half of what the slowest answers when it is asked all it can."""
+    best = {}
+    for name, server in runners.items():
+        try:
+            best[name] = cases.measure(server, case, program, folder, 1)["per_second"]
+        except (RuntimeError, OSError) as why:
+            sheet.left_out(found, name, why)
+    if not best:
+        raise RuntimeError("no server could be measured")
+    return min(best.values()) / 2
+
+
+def attempt(found, server, case, folder, program, options, per_second=None):
     try:
-        figures = cases.measure(server, case, program, folder, options.seconds)
+        figures = cases.measure(server, case, program, folder, options.seconds, per_second)
         sheet.measured(found, server.name, figures["cpu_us"], cases.note(figures), figures["busy"])
     except (RuntimeError, OSError) as why:
         sheet.left_out(found, server.name, why)
@@ -117,7 +136,11 @@ def main():
         print("\n".join(f"{name}: {version}" for name, version in versions.items()))
         for word in options.what:
             if word in cases.CASES:
-                into.add(measure(word, folder, program, options))
+                row = measure(word, folder, program, options)
+                if row:
+                    into.add(row)
+                else:
+                    print("h2load is not at hand: make bench-peers")
             elif word in FAULTS:
                 into.add(FAULTS[word](folder, program, options))
             elif shutil.which("httperf"):
