@@ -1,6 +1,6 @@
 //! The policy of a plan: its lists read and compiled, or taken from the snapshot.
 
-use super::lists::{self, RulesOrigin};
+use super::lists::{self, ListTexts, RulesOrigin};
 use super::{allows, shared_tables};
 use crate::cli::CommandFailure;
 use ::signer::SealedMemory;
@@ -16,6 +16,16 @@ pub(crate) struct CompiledPolicy {
     pub(crate) tables: Option<SealedMemory>,
 }
 
+/// The lists of a plan; what is wrong with some of them is the failure of all.
+pub(crate) fn read_lists(plan: &Plan, state_dir: &Path) -> Result<ListTexts, CommandFailure> {
+    let texts = lists::read(plan, state_dir);
+    if texts.problems.is_empty() {
+        Ok(texts)
+    } else {
+        Err(CommandFailure::complaints(&texts.problems))
+    }
+}
+
 /// Reads the lists and compiles the policy, or takes it from the snapshot; of lists that stand in
 /// the rules of before, only those that changed are compiled.
 pub(crate) fn compile(
@@ -23,10 +33,7 @@ pub(crate) fn compile(
     state_dir: &Path,
     before: Option<&RuleSet>,
 ) -> Result<CompiledPolicy, CommandFailure> {
-    let texts = lists::read(plan, state_dir);
-    if !texts.problems.is_empty() {
-        return Err(CommandFailure::complaints(&texts.problems));
-    }
+    let texts = read_lists(plan, state_dir)?;
     let (mut rules, origin) = texts.rules(state_dir, before);
     let changed = texts.changed();
     // The signer needs a policy only where there is a pixel door.
@@ -42,10 +49,7 @@ pub(crate) fn compile_for_signer(
     state_dir: &Path,
     tables: Option<&SealedMemory>,
 ) -> Result<Policy, CommandFailure> {
-    let texts = lists::read(plan, state_dir);
-    if !texts.problems.is_empty() {
-        return Err(CommandFailure::complaints(&texts.problems));
-    }
+    let texts = read_lists(plan, state_dir)?;
     let (mut rules, _) = texts.rules(state_dir, None);
     if let Some(tables) = tables {
         shared_tables::share(&mut rules, tables);
@@ -55,10 +59,7 @@ pub(crate) fn compile_for_signer(
 
 /// The policy that a start would have, with what is let through. Nothing is written.
 pub(crate) fn policy_of(plan: &Plan, state_dir: &Path) -> Result<Policy, CommandFailure> {
-    let texts = lists::read(plan, state_dir);
-    if !texts.problems.is_empty() {
-        return Err(CommandFailure::complaints(&texts.problems));
-    }
+    let texts = read_lists(plan, state_dir)?;
     let rules = texts.rules_unkept(state_dir);
     let policy = Policy::new(rules.into(), profiles(plan)).with_list_times(texts.changed());
     allows::restore(state_dir, &policy, transport::clock::now());

@@ -33,7 +33,7 @@ mod stores;
 pub(crate) mod subscriptions;
 pub(crate) mod why;
 
-pub(crate) use compiling::policy_of;
+pub(crate) use compiling::{policy_of, read_lists};
 pub(crate) use effective::pixel_warnings;
 
 use crate::cli::{CommandFailure, CommandSetup, ExitReason};

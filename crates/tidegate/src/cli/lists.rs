@@ -3,8 +3,8 @@
 
 use super::running::{AbsentReason, PolicyAnswers, PolicySource, RunningTidegate, refused};
 use super::{CommandFailure, CommandSetup, ExitReason};
-use crate::app::lists;
 use crate::app::subscriptions::{ShrinkRule, Subscription, UpdateRefusal, update_offline};
+use crate::app::{lists, read_lists};
 use admin::model::{
     self, ListInfo, ListUpdateOutcome, ListsInfo, SkippedCount, UpdateRequest, UpdatedList,
 };
@@ -23,10 +23,7 @@ pub(super) fn stats(setup: &CommandSetup, wanted: PolicySource) -> Result<(), Co
             println!("asked {}", from.text);
         }
         PolicyAnswers::File(plan, state, from) => {
-            let texts = lists::read(&plan, &state);
-            if !texts.problems.is_empty() {
-                return Err(CommandFailure::complaints(&texts.problems));
-            }
+            let texts = read_lists(&plan, &state)?;
             let rules = texts.compile();
             let subscriptions = Subscription::all(&plan, &state);
             for report in rules.lists() {
