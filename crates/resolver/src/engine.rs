@@ -65,9 +65,9 @@ const READS_MAX: usize = 8;
 /// Kind of an engine, by the questions that it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EngineRole {
-    /// All: it has a thread of its own, and ends with the last handle.
+    /// All questions: it has a thread of its own, and ends with the last handle.
     General,
-    /// Those of its own thread to plain UDP upstreams. It ends when it is to and nobody waits.
+    /// Questions of its own thread to plain UDP upstreams. It ends when it is to and nobody waits.
     Local,
 }
 

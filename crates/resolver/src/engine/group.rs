@@ -14,6 +14,7 @@ use crate::upstream::record::UpstreamStanding;
 use dns_wire::key_of;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use vocab::Now;
 
@@ -80,13 +81,11 @@ impl UpstreamGroup {
             context: Rc::clone(means),
         };
         for (place, planned) in (0..).zip(plan.upstreams.iter().take(UPSTREAMS_MAX)) {
-            // Who is found by name must be found by the same servers.
-            let by_ip = planned.is_by_ip();
+            // One that stays as it is has the record of before in the plan, and no other has.
             let kept = before
                 .iter()
-                .filter(|it| by_ip || Rc::ptr_eq(&it.bootstrap, &bootstrap))
                 .flat_map(|it| &it.all)
-                .find(|it| it.is(planned));
+                .find(|it| Arc::ptr_eq(&it.record, &planned.record));
             let upstream = kept
                 .map_or_else(|| Rc::new(ReadyUpstream::new(planned, means, &bootstrap)), Rc::clone);
             if planned.domains.is_empty() {

@@ -99,6 +99,7 @@ impl PlannedGroup {
             timeout: settings.timeout.0.0,
         }
     }
+
     /// Servers to ask about the names of upstreams: those that are set, or the upstreams that need
     /// no name and no trust in one; empty means the system's.
     pub(crate) fn bootstrap_servers(&self) -> Vec<SocketAddr> {
@@ -155,7 +156,7 @@ impl PlannedGroup {
 
 impl PlannedUpstream {
     /// True if its settings hold an address, so that no name is looked up for it.
-    pub(crate) fn is_by_ip(&self) -> bool {
+    fn is_by_ip(&self) -> bool {
         matches!(self.address.host, UpstreamHost::Ip(_))
     }
 

@@ -13,7 +13,7 @@ use super::query::UpstreamQuestion;
 use super::record::{ExchangeFailure, UpstreamRecord};
 use super::streams::{StreamSecurity, StreamTransport};
 use super::udp::UdpTransport;
-use crate::settings::address::{UpstreamAddress, UpstreamHost, UpstreamProtocol};
+use crate::settings::address::{UpstreamHost, UpstreamProtocol};
 use crate::settings::dial_settings::UpstreamReach;
 use crate::settings::plan::PlannedUpstream;
 use crate::settings::upstream::TrustAd;
@@ -26,7 +26,6 @@ use std::time::{Duration, Instant};
 /// An upstream, ready to be asked.
 pub(crate) struct ReadyUpstream {
     pub(crate) name: Arc<str>,
-    pub(crate) address: UpstreamAddress,
     pub(crate) record: Arc<UpstreamRecord>,
     dial_settings: Rc<UpstreamReach>,
     /// True if nobody can answer in its place.
@@ -47,9 +46,9 @@ impl ReadyUpstream {
         means: &Rc<ExchangeMeans>,
         bootstrap: &Rc<BootstrapResolver>,
     ) -> Self {
-        let address = planned.address.clone();
+        let address = &planned.address;
         let dial_settings = Rc::new(planned.dial_settings.clone());
-        let place = UpstreamDialer::new(&address, &dial_settings, bootstrap);
+        let place = UpstreamDialer::new(address, &dial_settings, bootstrap);
         let streams = |security| StreamTransport::new(place.clone(), security, Rc::clone(means));
         let transport = match (address.protocol, &address.host) {
             (UpstreamProtocol::Udp, UpstreamHost::Ip(ip)) => {
@@ -65,21 +64,14 @@ impl ReadyUpstream {
             }
             (UpstreamProtocol::Tls, _) => UpstreamTransport::Stream(streams(StreamSecurity::Tls)),
             (UpstreamProtocol::Https, _) => {
-                UpstreamTransport::Http(DohTransport::new(place, &address, means))
+                UpstreamTransport::Http(DohTransport::new(place, address, means))
             }
             (UpstreamProtocol::Quic, _) => UpstreamTransport::Quic(DoqTransport::new(place, means)),
         };
-        let is_authenticated = dial_settings.authenticates(&address);
+        let is_authenticated = dial_settings.authenticates(address);
         let name = Arc::clone(&planned.name);
         let record = Arc::clone(&planned.record);
-        Self { name, address, record, dial_settings, is_authenticated, transport }
-    }
-
-    /// True if it is what `planned` says, so that a reload may keep it.
-    pub(crate) fn is(&self, planned: &PlannedUpstream) -> bool {
-        self.name == planned.name
-            && self.address == planned.address
-            && *self.dial_settings == planned.dial_settings
+        Self { name, record, dial_settings, is_authenticated, transport }
     }
 
     /// Returns its datagrams, where it speaks UDP: the engine sends and receives those itself, and
