@@ -13,6 +13,7 @@ mod fetch;
 mod filling;
 mod http_cache;
 mod invalidate;
+mod led_fetch;
 mod on_disk;
 mod purge;
 mod reading;
