@@ -4,6 +4,7 @@
 //! Filled to the last slot, never changed after it was built. It knows nothing of what the hashes
 //! stand for. Used by the table of names and the indexes of patterns.
 
+use crate::places;
 use std::ops::Range;
 
 /// Hashes on average from four to eight to a bucket: one cache line of them.
@@ -137,6 +138,12 @@ impl MultiHashes {
     #[inline]
     pub(crate) fn find(&self, hash: u64) -> &[u32] {
         &self.values[self.index.find(hash)]
+    }
+
+    /// Where its parts lie in memory.
+    pub(crate) fn places(&self) -> [Range<usize>; 3] {
+        let HashBuckets { directory, hashes } = &self.index;
+        [places::of(&directory.words), places::of(hashes), places::of(&self.values)]
     }
 
     pub(crate) fn bytes(&self) -> u64 {

@@ -40,6 +40,7 @@ mod explain;
 mod fingerprint;
 mod lists;
 mod names;
+mod places;
 mod profiles;
 mod report;
 mod request;

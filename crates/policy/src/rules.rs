@@ -117,10 +117,12 @@ impl RuleSet {
         }
     }
 
-    /// Where the tables of names lie in memory, as ranges of addresses: every request reads a few
-    /// lines of them, at random. For whoever chooses the pages that memory comes in.
-    pub fn tables(&self) -> [Range<usize>; 2] {
-        self.names.places()
+    /// Where the tables of names and of patterns lie in memory, as ranges of addresses: every
+    /// request reads a few lines of them, at random. For whoever chooses the pages that memory
+    /// comes in.
+    pub fn tables(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let patterns = self.indexes.places().chain(self.table.places());
+        self.names.places().into_iter().chain(patterns)
     }
 
     /// Pieces that are the bytes of the tables of names, one behind the other: what

@@ -15,6 +15,7 @@ use crate::fingerprint::HashKeys;
 use crate::request::RuleRequest;
 use filter_patterns::regexes::{MeasuredExpression, RegexGroup};
 use filter_patterns::{MatchEnd, MatchStart, PatternTarget, behind_scheme, is_name_byte};
+use std::ops::Range;
 
 /// A token in so many patterns is worse than the pages a rule names.
 const TOKEN_COUNT_GOOD: u32 = 32;
@@ -132,6 +133,11 @@ impl UrlIndexes {
     /// All of them, in the order in which they are stored.
     pub(crate) fn all(&self) -> [&UrlIndex; 5] {
         [&self.blocks, &self.exceptions, &self.rewrites, &self.stand_ins, &self.parameter_removals]
+    }
+
+    /// Where the tables that find rules lie in memory.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        self.all().into_iter().flat_map(UrlIndex::multis).flat_map(MultiHashes::places)
     }
 
     /// Bytes of memory.

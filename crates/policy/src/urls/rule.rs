@@ -6,10 +6,12 @@
 
 use super::conditions::{EntryPart, RuleClient, RuleConditions, TagPart};
 use super::flags::{RuleFlags, type_bit};
+use crate::places;
 use crate::request::RuleRequest;
 use crate::verdict::RuleOutcome;
 use filter_patterns::regexes::LazyRegex;
 use filter_patterns::{MatchStart, PatternTarget, behind_scheme};
+use std::ops::Range;
 use vocab::{ListId, RequestKind, RuleRef};
 
 /// One rule.
@@ -173,6 +175,11 @@ impl RuleTable {
     pub(crate) fn numbers(&self, part: EntryPart) -> (&[u64], &[u64]) {
         let (only, never) = (usize::from(part.only), usize::from(part.never));
         self.numbers[part.start as usize..][..only + never].split_at(only)
+    }
+
+    /// Where the records and their texts lie in memory.
+    pub(crate) fn places(&self) -> [Range<usize>; 2] {
+        [places::of(&self.rules), places::of(self.texts.as_bytes())]
     }
 
     /// Bytes of memory, compiled expressions not counted.
