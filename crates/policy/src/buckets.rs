@@ -4,7 +4,7 @@
 //! Filled to the last slot, never changed after it was built. It knows nothing of what the hashes
 //! stand for. Used by the table of names and the indexes of patterns.
 
-use crate::places;
+use crate::places::place_of;
 use std::ops::Range;
 
 /// Hashes on average from four to eight to a bucket: one cache line of them.
@@ -143,7 +143,7 @@ impl MultiHashes {
     /// Where its parts lie in memory.
     pub(crate) fn places(&self) -> [Range<usize>; 3] {
         let HashBuckets { directory, hashes } = &self.index;
-        [places::of(&directory.words), places::of(hashes), places::of(&self.values)]
+        [place_of(&directory.words), place_of(hashes), place_of(&self.values)]
     }
 
     pub(crate) fn bytes(&self) -> u64 {

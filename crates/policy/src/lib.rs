@@ -67,6 +67,7 @@ pub use fingerprint::{fold, split_mix};
 pub use lists::fitness::{UnfitList, unfit};
 pub use lists::rewrite::RewriteRecord;
 pub use names::TablesDiffer;
+pub use places::place_of;
 pub use profiles::ClientProfiles;
 pub use report::{
     EXCERPT_BYTES_MAX, FileLines, ListKind, ListReport, ListSyntax, SKIPPED_KEPT_MAX, SkipReason,

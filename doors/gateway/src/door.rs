@@ -13,6 +13,7 @@ use http_cache::HttpCache;
 use http_front::DoorLimits;
 use policy::RuleText;
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use transport::clock;
@@ -94,6 +95,13 @@ impl GatewayDoor {
     /// The text of a pattern, for rules from [`ListId::DOOR_FIRST`] on.
     pub fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {
         self.setup.load().table.rule_text(rule)
+    }
+
+    /// Shows where the tables of blocks lie in memory, each while it is held: a request reads a few
+    /// lines of them, at random. For whoever chooses the pages that memory comes in.
+    pub fn visit_tables(&self, see: impl FnMut(Range<usize>)) {
+        let setup = self.setup();
+        setup.table.blocks().flat_map(|block| block.tables()).for_each(see);
     }
 
     /// Returns how many connections have left HTTP, as a WebSocket does, and are open.

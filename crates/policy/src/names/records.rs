@@ -3,7 +3,7 @@
 //! Each is read where it lies. It knows nothing of what is in a record, and never changes. Used by
 //! the table of names alone.
 
-use crate::places;
+use crate::places::place_of;
 use bytes::Bytes;
 use std::fmt;
 use std::ops::Range;
@@ -47,7 +47,7 @@ impl<const N: usize> RecordArray<N> {
 
     /// Addresses of the memory that they lie in.
     pub(super) fn place(&self) -> Range<usize> {
-        places::of(&self.0)
+        place_of(&self.0)
     }
 
     /// The part of `shared` that begins at `start`, if it has these bytes.

@@ -6,7 +6,7 @@
 
 use super::conditions::{EntryPart, RuleClient, RuleConditions, TagPart};
 use super::flags::{RuleFlags, type_bit};
-use crate::places;
+use crate::places::place_of;
 use crate::request::RuleRequest;
 use crate::verdict::RuleOutcome;
 use filter_patterns::regexes::LazyRegex;
@@ -179,7 +179,7 @@ impl RuleTable {
 
     /// Where the records and their texts lie in memory.
     pub(crate) fn places(&self) -> [Range<usize>; 2] {
-        [places::of(&self.rules), places::of(self.texts.as_bytes())]
+        [place_of(&self.rules), place_of(self.texts.as_bytes())]
     }
 
     /// Bytes of memory, compiled expressions not counted.

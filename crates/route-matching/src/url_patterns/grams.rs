@@ -6,8 +6,8 @@
 //! through in a table. So the work for a URL does not grow with the patterns: what is rare among
 //! them is rarer still in a URL. It names candidates; whether they match is tested by `patterns`.
 
-use policy::fold;
-use std::ops::ControlFlow;
+use policy::{fold, place_of};
+use std::ops::{ControlFlow, Range};
 
 /// Widths of grams, the widest first: a gram of eight bytes seldom stands in a URL by accident.
 const WIDTHS: [usize; 5] = [8, 4, 3, 2, 1];
@@ -99,6 +99,13 @@ impl GramIndex {
             (!rules.is_empty()).then(|| GramTable::build(width, &rules))
         };
         Self { tables: WIDTHS.into_iter().filter_map(of_width).collect() }
+    }
+
+    /// Where the tables lie in memory.
+    pub(super) fn tables(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        self.tables.iter().flat_map(|GramTable { filter, starts, ids, .. }| {
+            [place_of(filter), place_of(starts), place_of(ids)]
+        })
     }
 
     /// Shows every rule whose gram may stand in `url` (in lower case), and where, some more than

@@ -8,6 +8,7 @@
 
 #![allow(unsafe_code, reason = "advice about memory is given by its address; see each SAFETY")]
 
+use door_gateway::GatewayDoor;
 use policy::RuleSet;
 use rustix::mm::{Advice, madvise};
 use std::ops::Range;
@@ -31,22 +32,21 @@ pub(crate) fn begin_small() {
     let _ = unsafe { madvise(start, heap.len(), Advice::LinuxNoHugepage) };
 }
 
-/// Puts the tables of `rules` into huge pages, where they are large enough to fill some: a look-up
-/// reads them at random, and is faster by a quarter. Takes a millisecond for some MiB.
-fn hold_in_huge_pages(rules: &RuleSet) {
-    for table in rules.tables() {
-        let start = table.start.next_multiple_of(HUGE_PAGE_BYTES);
-        let end = table.end / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
-        let Some(bytes) = end.checked_sub(start).filter(|bytes| *bytes > 0) else { continue };
-        let place = std::ptr::with_exposed_provenance_mut(start);
-        // SAFETY: the range lies within one allocation, which `rules` holds. Both say in which
-        // pages the kernel keeps it; what it holds and who may touch it stays. One that refuses
-        // (before Linux 6.1 it does not know the second) leaves it as it is, and the first lets it
-        // follow by and by.
-        unsafe {
-            let _ = madvise(place, bytes, Advice::LinuxHugepage);
-            libc::madvise(place, bytes, libc::MADV_COLLAPSE);
-        }
+/// Puts a table into huge pages, where it is large enough to fill some: a look-up reads it at
+/// random, and is faster by a quarter. Takes a millisecond for some MiB. The table is held by
+/// whoever shows it.
+fn hold_in_huge_pages(table: Range<usize>) {
+    let start = table.start.next_multiple_of(HUGE_PAGE_BYTES);
+    let end = table.end / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+    let Some(bytes) = end.checked_sub(start).filter(|bytes| *bytes > 0) else { return };
+    let place = std::ptr::with_exposed_provenance_mut(start);
+    // SAFETY: the range lies within one allocation, which the caller's caller holds meanwhile. Both
+    // say in which pages the kernel keeps it; what it holds and who may touch it stays. One that
+    // refuses (before Linux 6.1 it does not know the second) leaves it as it is, and the first lets
+    // it follow by and by.
+    unsafe {
+        let _ = madvise(place, bytes, Advice::LinuxHugepage);
+        libc::madvise(place, bytes, libc::MADV_COLLAPSE);
     }
 }
 
@@ -75,7 +75,12 @@ pub(super) fn return_memory() {
 /// The same once `rules` were compiled, which stay.
 pub(super) fn release_after_compile(rules: &RuleSet) {
     return_memory();
-    hold_in_huge_pages(rules);
+    rules.tables().for_each(hold_in_huge_pages);
+}
+
+/// Chooses pages for the blocks of `gateway`, which it has just taken.
+pub(super) fn hold_blocks(gateway: &GatewayDoor) {
+    gateway.visit_tables(hold_in_huge_pages);
 }
 
 #[cfg(test)]

@@ -201,7 +201,11 @@ impl RunningApp {
         for opening in &openings {
             running.http.keep_only(opening.name, &opening.listen);
         }
-        self.texts.gateway.store(doors.get());
+        let gateway = doors.get();
+        if let Some(gateway) = &gateway {
+            memory::hold_blocks(gateway);
+        }
+        self.texts.gateway.store(gateway);
         self.ledger.apply(&plan.file.ledger);
         running.doors = doors;
         running.warnings = warnings(&plan);

@@ -15,6 +15,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -143,6 +144,12 @@ impl BlockRules {
             return Some(RuleText { list: own.name.clone(), line: rule.line, text });
         }
         self.lists.as_ref()?.rule_text(rule)
+    }
+
+    /// Where the tables of patterns and rules lie in memory.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let own = self.own.iter().flat_map(|own| own.patterns.tables());
+        own.chain(self.lists.iter().flat_map(|lists| lists.policy.rules().tables()))
     }
 
     /// Every rule that was hit, and how often.
