@@ -86,6 +86,7 @@ const BELOW_DOORS: &[&str] = &[
     "transport",
     "http-engine",
     "http-freshness",
+    "http-semantics",
     "disk-store",
     "file-access",
     "store",
@@ -183,6 +184,15 @@ pub(crate) const WALLS: &[Wall] = &[
         purity: Purity::Pure,
     },
     Wall {
+        name: "http-semantics",
+        folder: "crates/http-semantics",
+        floor: 1,
+        may: &["vocab"],
+        // As above: fields and dates that are handed in.
+        never: &[RUN_TIME, SYSTEM, CHANCE, LOGGING, TLS, SERVERS],
+        purity: Purity::Pure,
+    },
+    Wall {
         name: "ledger",
         folder: "crates/ledger",
         floor: 2,
@@ -234,7 +244,7 @@ pub(crate) const WALLS: &[Wall] = &[
         name: "http-engine",
         folder: "crates/http-engine",
         floor: 2,
-        may: &["vocab", "settings"],
+        may: &["vocab", "settings", "http-semantics"],
         never: &[TLS],
         purity: Purity::Free,
     },

@@ -1,37 +1,30 @@
 //! HTTP/1.1 and HTTP/2 over any byte stream, both sides, and the rules every HTTP door shares.
 //!
-//! hyper frames messages; this crate bounds them, refuses what smuggles, and holds the rules of
-//! RFC 9110 that need no socket: preconditions, ranges, hop-by-hop fields, kinds, media types. It
-//! opens no connection, knows no TLS, keeps no log and asks no policy. Called by the pixel, proxy,
+//! hyper frames messages; this crate bounds them and refuses what smuggles. The rules of RFC 9110
+//! that need no socket (preconditions, ranges, hop-by-hop fields, kinds, media types) are
+//! `http-semantics`'s, and handed on here. It opens no connection, knows no TLS, keeps no log and asks no policy. Called by the pixel, proxy,
 //! web and gateway doors, the admin, and by DNS over HTTPS.
 
 mod admit;
-pub mod authority;
 pub mod body;
 mod body_error;
 mod breaking;
-pub mod claims;
 pub mod client;
-pub mod conditional;
 pub mod content;
 pub mod date;
 pub mod encoding;
 pub mod fast_path;
 mod field_line;
 pub mod first_head;
-pub mod hop_by_hop;
 pub mod html;
 mod incoming;
 pub mod interim;
 pub mod internal;
-pub mod kind;
 pub mod limits;
-pub mod mime;
 pub mod multipart;
 mod no_clock;
 mod pace;
 mod preface;
-pub mod range;
 pub mod refuse;
 pub mod reply;
 mod rt;
@@ -47,6 +40,7 @@ pub mod upgrade;
 mod watch;
 
 pub use body::{Body, BodyError, BodyFeed};
+pub use http_semantics::{authority, claims, conditional, hop_by_hop, kind, mime, range};
 pub use incoming::Incoming;
 pub use limits::{ExtendedConnect, Limits};
 pub use serve::{HttpVersions, serve, serve_with_fast_path};

@@ -6,7 +6,7 @@
 
 use http::{HeaderMap, HeaderValue, Method, header};
 use std::fmt;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Holds what is known of the selected representation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -186,7 +186,7 @@ pub fn parse_date(text: &str) -> Option<u64> {
 /// A moment as an HTTP date; beyond the year 9999, which the form cannot say, its last second.
 pub fn format_date(unix_secs: u64) -> HeaderValue {
     const LAST: u64 = 253_402_300_799;
-    let moment: SystemTime = UNIX_EPOCH + Duration::from_secs(unix_secs.min(LAST));
+    let moment = UNIX_EPOCH + Duration::from_secs(unix_secs.min(LAST));
     HeaderValue::from_str(&httpdate::fmt_http_date(moment)).expect("a date is visible ASCII")
 }
 
