@@ -4,11 +4,20 @@
 
 use std::fmt;
 
+/// Failure of the library that frames messages.
+#[derive(Debug)]
+pub enum EngineError {
+    /// HTTP/1 as server, HTTP/2 as client.
+    Hyper(hyper::Error),
+    /// HTTP/2 as server.
+    Http2(h2::Error),
+}
+
 /// Why a body ended before its end.
 #[derive(Debug)]
 pub enum BodyError {
     /// The message that it came in broke off or was malformed.
-    Received(hyper::Error),
+    Received(EngineError),
     /// The answer that it belongs to broke off or was malformed.
     Answer(BadBody),
     /// HTTP/2: whoever sends it was slower than [`crate::Limits::rate_bytes_min`], and its stream
@@ -31,6 +40,24 @@ pub enum BadBody {
     TooLarge,
     /// Trailers are malformed.
     Trailers,
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hyper(why) => why.fmt(f),
+            Self::Http2(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Hyper(why) => why.source(),
+            Self::Http2(why) => why.source(),
+        }
+    }
 }
 
 impl fmt::Display for BodyError {

@@ -4,7 +4,7 @@
 //! hyper ends a connection as soon as a body fails, with what it has not written of that body and
 //! its head; a client would get nothing of an answer that came and broke at once. [`BreakingBody`]
 //! holds the failure back until hyper has written everything. HTTP/2 has the same of its own
-//! ([`crate::taken`]). Called by the server side.
+//! ([`crate::http2`]). Called by the server side.
 
 use crate::body::{Body, BodyError};
 use crate::watch::ConnectionWatch;

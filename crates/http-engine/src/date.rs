@@ -2,9 +2,10 @@
 //!
 //! Each thread keeps the finished text of the present second: an answer costs a look at the clock
 //! and a copy of 29 bytes. It judges no date and reads none; that is [`crate::conditional`]. Called
-//! by the fast path for every answer, and by doors that write heads themselves.
+//! by the fast path and HTTP/2 for every answer, and by doors that write heads themselves.
 
-use std::cell::Cell;
+use http::HeaderValue;
+use std::cell::{Cell, RefCell};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Bytes of a date in its preferred form (RFC 9110 §5.6.7).
@@ -19,14 +20,31 @@ struct DateText {
 thread_local! {
     static PRESENT: Cell<DateText> =
         const { Cell::new(DateText { unix_secs: u64::MAX, text: [0; DATE_BYTES] }) };
+    /// The same as the value of a field, for heads that are not written as text.
+    static PRESENT_VALUE: RefCell<Option<(u64, HeaderValue)>> = const { RefCell::new(None) };
 }
 
 /// The present moment as the value of a `Date` field.
-#[allow(clippy::disallowed_methods, reason = "a date is of the moment in which it is sent")]
 pub fn now_field() -> [u8; DATE_BYTES] {
+    field_at(unix_secs())
+}
+
+/// The same for a map of fields.
+pub(crate) fn now_value() -> HeaderValue {
+    let now = unix_secs();
+    PRESENT_VALUE.with_borrow_mut(|present| match present {
+        Some((written, value)) if *written == now => value.clone(),
+        Some(_) | None => {
+            let value = HeaderValue::from_bytes(&field_at(now)).expect("a date is visible ASCII");
+            present.insert((now, value)).1.clone()
+        }
+    })
+}
+
+#[allow(clippy::disallowed_methods, reason = "a date is of the moment in which it is sent")]
+fn unix_secs() -> u64 {
     // A clock before 1970 is no clock: the epoch is as wrong as any other date.
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    field_at(since.as_secs())
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs()
 }
 
 /// True while the date was never set. hyper writes dates of its own, and panics over such a one.
@@ -67,5 +85,6 @@ mod tests {
     #[test]
     fn the_present_is_a_date() {
         assert!(now_field().ends_with(b" GMT"));
+        assert!(now_value().as_bytes().ends_with(b" GMT"));
     }
 }

@@ -1,14 +1,15 @@
 //! The body of a message that is being received.
 //!
-//! hyper's own, or that of an answer on a connection of ours ([`crate::client`]); neither reads
-//! anything before it is asked. Trailers that may not stand behind it are left out. Over HTTP/2 it
-//! notes besides when the client owes more of a request, so that a stream that stalls can be cut by
-//! itself. It keeps no byte. Made by the server and the client side, read by whoever has the
-//! message.
+//! hyper's own, one on a stream of HTTP/2 ([`crate::http2`]), or that of an answer on a connection
+//! of ours ([`crate::client`]); none reads anything before it is asked. Trailers that may not stand
+//! behind it are left out. Over HTTP/2 it notes besides when the client owes more of a request, so
+//! that a stream that stalls can be cut by itself. It keeps no byte. Made by the server and the
+//! client side, read by whoever has the message.
 
-use crate::body_error::BodyError;
+use crate::body_error::{BodyError, EngineError};
 use crate::client::answer_body::AnswerBody;
-use crate::pace::{BodyCourse, StreamPace};
+use crate::http2::pace::{BodyCourse, StreamPace};
+use crate::http2::request_body::RequestBody;
 use crate::trailers::{self, TrailerOf};
 use crate::unfinished::UnfinishedPermit;
 use bytes::Bytes;
@@ -34,6 +35,7 @@ enum IncomingSource {
     /// All of it came with its head.
     Complete(Bytes),
     Engine(hyper::body::Incoming),
+    Stream(RequestBody),
     Answer(Box<AnswerBody>),
 }
 
@@ -55,13 +57,11 @@ impl Incoming {
         Self { source, stream: None, trailer_rules: TrailerOf::Answer, unfinished: None }
     }
 
-    /// The body of a request on a stream of HTTP/2.
-    pub(crate) fn of_stream(body: hyper::body::Incoming, stream: &Arc<StreamPace>) -> Self {
-        // Most requests have none: they are not waited for.
-        let stream = (!body.is_end_stream()).then(|| Arc::clone(stream));
+    /// The body of a request on a stream of HTTP/2 with that pace.
+    pub(crate) fn of_stream(body: RequestBody, pace: Arc<StreamPace>) -> Self {
         Self {
-            source: IncomingSource::Engine(body),
-            stream,
+            source: IncomingSource::Stream(body),
+            stream: Some(pace),
             trailer_rules: TrailerOf::Request,
             unfinished: None,
         }
@@ -89,8 +89,13 @@ impl Incoming {
 
     /// True if some of it has still to come.
     pub(crate) fn is_incomplete(&self) -> bool {
-        matches!(self.source, IncomingSource::Engine(_) | IncomingSource::Answer(_))
-            && !self.is_end_stream()
+        let is_received = match &self.source {
+            IncomingSource::None | IncomingSource::Complete(_) => false,
+            IncomingSource::Engine(_) | IncomingSource::Stream(_) | IncomingSource::Answer(_) => {
+                true
+            }
+        };
+        is_received && !self.is_end_stream()
     }
 
     /// Holds `place` until all of it has come, or it is dropped.
@@ -107,7 +112,9 @@ impl Incoming {
                 self.source = IncomingSource::None;
                 Some(bytes)
             }
-            IncomingSource::Engine(_) | IncomingSource::Answer(_) => None,
+            IncomingSource::Engine(_) | IncomingSource::Stream(_) | IncomingSource::Answer(_) => {
+                None
+            }
         }
     }
 }
@@ -136,7 +143,7 @@ impl HttpBody for Incoming {
             return Poll::Ready(Some(Err(BodyError::TooSlow)));
         }
         let behind = this.trailer_rules;
-        let body = match &mut this.source {
+        let frame = match &mut this.source {
             IncomingSource::None | IncomingSource::Complete(_) => {
                 let bytes = this.take_if_complete().filter(|bytes| !bytes.is_empty());
                 return Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))));
@@ -145,12 +152,15 @@ impl HttpBody for Incoming {
                 let frame = body.poll_frame(cx).map_err(BodyError::Answer);
                 return frame.map_ok(|frame| sifted(frame, behind));
             }
-            IncomingSource::Engine(body) => body,
+            IncomingSource::Engine(body) => {
+                Pin::new(body).poll_frame(cx).map_err(EngineError::Hyper)
+            }
+            IncomingSource::Stream(body) => body.poll_frame(cx).map_err(EngineError::Http2),
         };
-        let frame = Pin::new(&mut *body).poll_frame(cx).map_ok(|frame| sifted(frame, behind));
+        let frame = frame.map_ok(|frame| sifted(frame, behind));
         let is_over = match &frame {
             Poll::Pending => false,
-            Poll::Ready(Some(Ok(_))) => body.is_end_stream(),
+            Poll::Ready(Some(Ok(_))) => this.is_end_stream(),
             Poll::Ready(Some(Err(_)) | None) => true,
         };
         if is_over {
@@ -173,6 +183,7 @@ impl HttpBody for Incoming {
             IncomingSource::None => true,
             IncomingSource::Complete(_) => false,
             IncomingSource::Engine(body) => body.is_end_stream(),
+            IncomingSource::Stream(body) => body.is_end_stream(),
             IncomingSource::Answer(body) => body.is_end_stream(),
         }
     }
@@ -182,6 +193,7 @@ impl HttpBody for Incoming {
             IncomingSource::None => SizeHint::with_exact(0),
             IncomingSource::Complete(bytes) => SizeHint::with_exact(bytes.len() as u64),
             IncomingSource::Engine(body) => body.size_hint(),
+            IncomingSource::Stream(body) => body.size_hint(),
             IncomingSource::Answer(body) => body.size_hint(),
         }
     }

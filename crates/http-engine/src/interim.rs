@@ -5,7 +5,8 @@
 //! side notes what comes, a door that is [`with_handler`] changes it and [`send`]s it on, and the
 //! server side writes it ahead of the answer. What no door hears goes no further; nor does `100
 //! (Continue)`, which is between neighbours (RFC 9110 §10.1.1), nor anything to clients of
-//! HTTP/1.0, which must not get it, and of HTTP/2, for which hyper has no way.
+//! HTTP/1.0, which must not get it. What servers send ahead over HTTP/2 is not heard: hyper's
+//! client hands none of it out.
 
 use crate::field_line::push_field;
 use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};

@@ -1,9 +1,10 @@
-//! HTTP/1.1 and HTTP/2 over any byte stream, both sides, and the rules every HTTP door shares.
+//! HTTP/1.1 and HTTP/2 over any byte stream, both sides, and what every HTTP door shares.
 //!
-//! hyper frames messages; this crate bounds them and refuses what smuggles. The rules of RFC 9110
-//! that need no socket (preconditions, ranges, hop-by-hop fields, kinds, media types) are
-//! `http-semantics`'s, and handed on here. It opens no connection, knows no TLS, keeps no log and asks no policy. Called by the pixel, proxy,
-//! web and gateway doors, the admin, and by DNS over HTTPS.
+//! hyper and h2 frame messages; this crate bounds them and refuses what smuggles. The rules of RFC
+//! 9110 that need no socket (preconditions, ranges, hop-by-hop fields, kinds, media types) are
+//! `http-semantics`'s, and handed on here. It opens no connection, knows no TLS, keeps no log and
+//! asks no policy. Called by the pixel, proxy, web and gateway doors, the admin, and by DNS over
+//! HTTPS.
 
 mod admit;
 pub mod body;
@@ -17,13 +18,13 @@ pub mod fast_path;
 mod field_line;
 pub mod first_head;
 pub mod html;
+mod http2;
 mod incoming;
 pub mod interim;
 pub mod internal;
 pub mod limits;
 pub mod multipart;
 mod no_clock;
-mod pace;
 mod preface;
 pub mod refuse;
 pub mod reply;
@@ -31,7 +32,6 @@ mod rt;
 pub mod scan;
 pub mod serve;
 mod serve_error;
-mod taken;
 mod timeouts;
 mod trailers;
 mod unfinished;
@@ -40,6 +40,7 @@ pub mod upgrade;
 mod watch;
 
 pub use body::{Body, BodyError, BodyFeed};
+pub use body_error::EngineError;
 pub use http_semantics::{authority, claims, conditional, hop_by_hop, kind, mime, range};
 pub use incoming::Incoming;
 pub use limits::{ExtendedConnect, Limits};

@@ -77,18 +77,23 @@ pub(crate) const HTTP2_RESETS_PENDING_MAX: usize = 20;
 /// HTTP/2 streams that we had to reset for the client's errors. Beyond it the connection ends
 /// (CVE-2025-8671).
 pub(crate) const HTTP2_RESETS_OURS_MAX: usize = 128;
-/// HTTP/2: streams of a connection that were cut for their closed windows while bytes of theirs
-/// were queued, so that h2 cannot reset them. One more, and the connection ends: a page's worth of
-/// paused videos is below it, and each may hold a piece of 256 KiB.
-pub(crate) const HTTP2_STUCK_MAX: u32 = 16;
 /// HTTP/2: bytes that a client sends while no request begins and nothing of a body moves: some
 /// 250,000 pings, or as many frames that change nothing. Beyond it the connection ends. Four times
 /// what it may send ahead of bodies that nobody reads.
 pub(crate) const HTTP2_IDLE_BYTES_MAX: usize = 4 * HTTP2_CONNECTION_WINDOW_BYTES as usize;
-/// HTTP/2: bytes of one answer that wait for the client's window, in frames of its own; hyper's
-/// default is 400 KiB, which times 128 streams would be 50 MiB a connection.
+/// HTTP/2: bytes of one answer that wait to be sent before more of its body is asked for; 400 KiB,
+/// as hyper has it, times 128 streams would be 50 MiB a connection.
 pub(crate) const HTTP2_SEND_BUFFER_BYTES: usize = 64 << 10;
 /// HTTP/2: bytes of one body that the other side may send ahead.
 pub(crate) const HTTP2_STREAM_WINDOW_BYTES: u32 = 256 << 10;
 /// HTTP/2: bytes of request bodies that a client may send ahead, all streams together.
 pub(crate) const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 1 << 20;
+/// HTTP/2: bytes of the largest frame that either side sends (RFC 9113 §4.2).
+pub(crate) const HTTP2_FRAME_BYTES: usize = 16 << 10;
+/// HTTP/2: bytes of a body that goes at once where its windows are open, without a task that
+/// watches over its stream: one frame. A client that shuts its windows behind 128 such answers
+/// holds 2 MiB until its connection stalls.
+pub(crate) const HTTP2_AT_HAND_BYTES_MAX: usize = HTTP2_FRAME_BYTES;
+/// HTTP/2: requests of one connection that are answered at once before others of its core have
+/// their turn.
+pub(crate) const HTTP2_TURN_REQUESTS_MAX: usize = 128;

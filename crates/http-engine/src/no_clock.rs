@@ -1,10 +1,10 @@
 //! Connections that need hyper while the clock is before 1970: hyper writes dates of its own, and
 //! would panic over such a one.
 //!
-//! Requests that the fast path answers go on, with a date of 1970. Called where hyper would begin.
+//! Requests that the fast path answers go on, and HTTP/2, with a date of 1970. Called where hyper
+//! would begin.
 
 use crate::limits::Limits;
-use crate::preface::SpokenProtocol;
 use crate::serve_error::ServeError;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
@@ -14,20 +14,12 @@ const NO_CLOCK: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 60\r\
     content-length: 0\r\nconnection: close\r\n\r\n";
 
 /// Refuses what only hyper could serve, for it cannot without a date (RFC 9110 §6.6.1).
-pub(crate) async fn refuse<I>(
-    io: &mut I,
-    spoken: SpokenProtocol,
-    limits: &Limits,
-) -> Result<(), ServeError>
+pub(crate) async fn refuse<I>(io: &mut I, limits: &Limits) -> Result<(), ServeError>
 where
     I: AsyncWrite + Unpin,
 {
     let refusal = async {
-        match spoken {
-            SpokenProtocol::Http1 => io.write_all(NO_CLOCK).await?,
-            // Without a first frame of ours the client knows that nothing was begun.
-            SpokenProtocol::Http2 => {}
-        }
+        io.write_all(NO_CLOCK).await?;
         io.shutdown().await
     };
     match timeout(limits.stall_timeout, refusal).await {
@@ -43,16 +35,12 @@ mod tests {
     use tokio::io::AsyncReadExt;
 
     #[tokio::test]
-    async fn http1_is_refused_in_words_and_http2_by_the_end() {
-        for (spoken, expected) in
-            [(SpokenProtocol::Http1, NO_CLOCK), (SpokenProtocol::Http2, &b""[..])]
-        {
-            let (mut ours, mut theirs) = tokio::io::duplex(1024);
-            refuse(&mut ours, spoken, &Limits::default()).await.unwrap();
-            drop(ours);
-            let mut told = Vec::new();
-            theirs.read_to_end(&mut told).await.unwrap();
-            assert_eq!(told, expected);
-        }
+    async fn it_is_refused_in_words() {
+        let (mut ours, mut theirs) = tokio::io::duplex(1024);
+        refuse(&mut ours, &Limits::default()).await.unwrap();
+        drop(ours);
+        let mut told = Vec::new();
+        theirs.read_to_end(&mut told).await.unwrap();
+        assert_eq!(told, NO_CLOCK);
     }
 }

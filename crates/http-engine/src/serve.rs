@@ -1,43 +1,38 @@
 //! The server side: one connection, HTTP/1.1 or HTTP/2, from its first byte to its last.
 //!
-//! Simple requests stay in the fast path ([`crate::fast_path`]). For the others hyper parses and
-//! frames; this adds bounds, patience and the refusals of [`crate::refuse`], and calls the handler
-//! for what is left. It knows no door, no TLS and no socket: `io` is any byte stream. Called by
+//! Simple requests stay in the fast path ([`crate::fast_path`]); HTTP/2 has its own part
+//! ([`crate::http2`]). For other requests of HTTP/1 hyper parses and frames; this adds bounds,
+//! patience and the refusals of [`crate::refuse`], and calls the handler for what is left. It knows
+//! no door, no TLS and no socket: `io` is any byte stream. Called by
 //! every HTTP door, once per connection, within a `LocalSet` or local runtime.
 
+use crate::EngineError;
 use crate::admit::admitted;
 use crate::body::Body;
 use crate::breaking::BreakingBody;
 use crate::fast_path::connection::{FastPathConnection, FastPathEnd, HandedOver};
 use crate::fast_path::{FastPath, NoQuick};
+use crate::http2;
 use crate::incoming::Incoming;
 use crate::interim;
-use crate::limits::{
-    ExtendedConnect, HEADER_BYTES_MIN, HEADERS_DEFAULT, HTTP2_CONNECTION_WINDOW_BYTES,
-    HTTP2_RESETS_OURS_MAX, HTTP2_RESETS_PENDING_MAX, HTTP2_SEND_BUFFER_BYTES,
-    HTTP2_STREAM_WINDOW_BYTES, HTTP2_STUCK_MAX, Limits,
-};
+use crate::limits::{HEADER_BYTES_MIN, HEADERS_DEFAULT, Limits};
 use crate::no_clock;
-use crate::pace::{StreamExec, StreamPace};
 use crate::preface::{PrefaceExpectation, SpokenProtocol};
 use crate::refuse::{HeadRefusal, refusal};
 use crate::reply;
 use crate::serve_error::ServeError;
-use crate::taken::TakenBody;
 use crate::timeouts::{ConnectionPatience, TickAction};
-use crate::upgrade::BusyGuard;
-use crate::watch::{ConnectionWatch, InFlight, WatchedStream};
+use crate::watch::{ConnectionWatch, WatchedStream};
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, Response, Version, header};
-use hyper::server::conn::{http1, http2};
+use http::{HeaderValue, Request, Response, Version, header};
+use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -51,10 +46,6 @@ pub enum HttpVersions {
     /// Whichever the first bytes show (HTTP/2 by prior knowledge, RFC 9113 §3.3).
     Http1And2,
 }
-
-/// A dead HTTP/2 peer is noticed by a ping unanswered for so long.
-const HTTP2_PING_EVERY: Duration = Duration::from_secs(30);
-const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Serves `io` until it closes, `stop` completes (then: what runs is finished, nothing new is
 /// begun), or a limit is hit.
@@ -133,16 +124,24 @@ where
             }
             FastPathEnd::Failed(why) => Err(ServeError::Io(why)),
             FastPathEnd::Broken(why) => Err(ServeError::Answer(why)),
-            // Boxed: hyper's part is large, and most connections never need it.
+            // Boxed: these parts are large, and most connections never need them.
             FastPathEnd::Over(begun) => {
                 let stop = Pin::new(&mut stop);
-                Box::pin(by_hyper(fast_path.io, begun, limits, stop, handler)).await
+                match begun.protocol {
+                    SpokenProtocol::Http1 => {
+                        Box::pin(by_hyper(fast_path.io, begun, limits, stop, handler)).await
+                    }
+                    SpokenProtocol::Http2 => {
+                        Box::pin(http2::serve(fast_path.io, begun, limits, stop, handler)).await
+                    }
+                }
             }
         }
     }
 }
 
-/// A future that fast path and hyper both ask: once it has completed, it is not asked again.
+/// A future that the fast path and what follows it both ask: once it has completed, it is not
+/// asked again.
 struct OnceFuture<S>(Option<S>);
 
 impl<S: Future<Output = ()> + Unpin> Future for OnceFuture<S> {
@@ -157,10 +156,10 @@ impl<S: Future<Output = ()> + Unpin> Future for OnceFuture<S> {
     }
 }
 
-/// Serves what the fast path does not, or a connection without one.
+/// Serves requests of HTTP/1 that the fast path does not.
 async fn by_hyper<I, S, H, F>(
     mut io: I,
-    HandedOver { early, protocol: spoken, since }: HandedOver,
+    HandedOver { early, since, protocol: _ }: HandedOver,
     limits: Limits,
     stop: Pin<&mut S>,
     handler: H,
@@ -172,149 +171,61 @@ where
     F: Future<Output = Response<Body>> + 'static,
 {
     if crate::date::is_before_1970() {
-        return no_clock::refuse(&mut io, spoken, &limits).await;
+        return no_clock::refuse(&mut io, &limits).await;
     }
     let watch = Arc::new(ConnectionWatch::new(since));
-    match spoken {
-        SpokenProtocol::Http2 => {
-            let service = service_of(handler, &watch, StreamPace::new);
-            let io = TokioIo::new(WatchedStream::http2(io, early, Arc::clone(&watch)));
-            let connection = http2_builder(&limits).serve_connection(io, service);
-            let close = http2::Connection::graceful_shutdown;
-            drive(pin!(connection), close, stop, &watch, &limits).await
-        }
-        SpokenProtocol::Http1 => {
-            let service = service_of(handler, &watch, |busy| busy);
-            let head_bytes_max = limits.header_bytes_max.max(HEADER_BYTES_MIN);
-            let io = WatchedStream::http1(io, early, Arc::clone(&watch), head_bytes_max);
-            let io = TokioIo::new(io);
-            let connection = http1_builder(&limits).serve_connection(io, service).with_upgrades();
-            let close = http1::UpgradeableConnection::graceful_shutdown;
-            drive(pin!(connection), close, stop, &watch, &limits).await
-        }
-    }
-}
-
-/// How a version of HTTP carries the bodies of a request and its answer.
-trait VersionExchange: 'static {
-    type Answer: http_body::Body + 'static;
-
-    fn received(&self, body: hyper::body::Incoming) -> Incoming;
-    /// The task that runs now is the exchange's own.
-    fn bind_to_current_task(&self);
-    /// The connection to which interim answers can be sent, if there is a way.
-    fn interim_connection(&self) -> Option<&ConnectionWatch>;
-    fn answered(self, body: Body) -> Self::Answer;
-}
-
-/// HTTP/1 carries one at a time: what there is to note, the connection notes.
-impl VersionExchange for InFlight {
-    type Answer = BreakingBody;
-
-    fn received(&self, body: hyper::body::Incoming) -> Incoming {
-        Incoming::of_request(body)
-    }
-
-    fn bind_to_current_task(&self) {}
-
-    fn interim_connection(&self) -> Option<&ConnectionWatch> {
-        Some(self.watch())
-    }
-
-    fn answered(self, body: Body) -> BreakingBody {
-        BreakingBody::new(body, Arc::clone(self.watch()))
-    }
-}
-
-/// Each stream of HTTP/2 has a pace of its own.
-impl VersionExchange for Arc<StreamPace> {
-    type Answer = TakenBody;
-
-    fn received(&self, body: hyper::body::Incoming) -> Incoming {
-        Incoming::of_stream(body, self)
-    }
-
-    fn bind_to_current_task(&self) {
-        StreamPace::bind_to_current_task(self);
-    }
-
-    /// hyper has none.
-    fn interim_connection(&self) -> Option<&ConnectionWatch> {
-        None
-    }
-
-    fn answered(self, body: Body) -> TakenBody {
-        TakenBody::new(body, self)
-    }
+    let service = service_of(handler, &watch);
+    let head_bytes_max = limits.header_bytes_max.max(HEADER_BYTES_MIN);
+    let io = WatchedStream::http1(io, early, Arc::clone(&watch), head_bytes_max);
+    let connection = http1_builder(&limits).serve_connection(TokioIo::new(io), service);
+    drive(pin!(connection.with_upgrades()), stop, &watch, &limits).await
 }
 
 /// Returns what hyper calls for each request: refuses, or asks the handler.
-fn service_of<H, F, E>(
+fn service_of<H, F>(
     handler: H,
     watch: &Arc<ConnectionWatch>,
-    begin: fn(InFlight) -> E,
 ) -> impl Service<
     Request<hyper::body::Incoming>,
-    Response = Response<E::Answer>,
+    Response = Response<BreakingBody>,
     Error = Infallible,
-    Future = impl Future<Output = Result<Response<E::Answer>, Infallible>> + 'static,
+    Future = impl Future<Output = Result<Response<BreakingBody>, Infallible>> + 'static,
 > + 'static
 where
     H: Fn(Request<Incoming>) -> F + 'static,
     F: Future<Output = Response<Body>> + 'static,
-    E: VersionExchange,
 {
     let watch = Arc::clone(watch);
     service_fn(move |mut request: Request<hyper::body::Incoming>| {
-        let exchange = begin(watch.start_request());
+        let busy = watch.start_request();
         let version = request.version();
-        // Over HTTP/1 hyper sees to that itself.
-        let is_bodiless = version == Version::HTTP_2 && request.method() == Method::HEAD;
-        if version == Version::HTTP_2 && request.method() == Method::CONNECT {
-            // The stream's task is over when its answer is sent; the tunnel is not.
-            request.extensions_mut().insert(BusyGuard::new(watch.start_request()));
-        }
         let faults = watch.take_faults();
         let refused_for = admitted(&mut request).err().or_else(|| refusal(&request, faults));
         let outcome = match refused_for {
-            None => Ok(handler(request.map(|body| exchange.received(body)))),
-            Some(why) => Err(refused(why, version)),
+            None => Ok(handler(request.map(Incoming::of_request))),
+            Some(why) => Err(refused(why)),
         };
         async move {
-            exchange.bind_to_current_task();
             let answer = match outcome {
-                Ok(answer) => {
-                    // HTTP/1.0 knows no interim answers (RFC 9110 §15.2).
-                    let ahead =
-                        exchange.interim_connection().filter(|_| version == Version::HTTP_11);
-                    answered(pin!(answer), ahead).await
+                // HTTP/1.0 knows no interim answers (RFC 9110 §15.2).
+                Ok(answer) if version == Version::HTTP_11 => {
+                    answered(pin!(answer), busy.watch()).await
                 }
+                Ok(answer) => answer.await,
                 Err(answer) => answer,
             };
-            let answer = if is_bodiless { without_body(answer) } else { answer };
-            Ok::<_, Infallible>(answer.map(|body| exchange.answered(body)))
+            Ok::<_, Infallible>(
+                answer.map(|body| BreakingBody::new(body, Arc::clone(busy.watch()))),
+            )
         }
     })
 }
 
-/// The answer to HEAD: the head of the one to GET, with the length that its body has
-/// (RFC 9110 §9.3.2).
-fn without_body(answer: Response<Body>) -> Response<Body> {
-    let (mut head, body) = answer.into_parts();
-    if let Some(length @ 1..) = http_body::Body::size_hint(&body).exact()
-        && !head.headers.contains_key(header::CONTENT_LENGTH)
-    {
-        head.headers.insert(header::CONTENT_LENGTH, length.into());
-    }
-    Response::from_parts(head, Body::empty())
-}
-
 /// Runs a handler. Its answer follows the interim answers that it tells of.
-async fn answered<F>(mut handler: Pin<&mut F>, ahead: Option<&ConnectionWatch>) -> F::Output
+async fn answered<F>(mut handler: Pin<&mut F>, watch: &ConnectionWatch) -> F::Output
 where
     F: Future<Output = Response<Body>>,
 {
-    let Some(watch) = ahead else { return handler.await };
     let answer = poll_fn(|cx| {
         let (polled, told) = interim::for_client(|| handler.as_mut().poll(cx));
         if !told.is_empty() {
@@ -340,47 +251,27 @@ fn http1_builder(limits: &Limits) -> http1::Builder {
     builder
 }
 
-fn http2_builder(limits: &Limits) -> http2::Builder<StreamExec> {
-    let mut builder = http2::Builder::new(StreamExec(*limits));
-    builder
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(limits.http2_streams_max)
-        .max_header_list_size(limits.http2_header_list_bytes_max)
-        .max_pending_accept_reset_streams(HTTP2_RESETS_PENDING_MAX)
-        .max_local_error_reset_streams(HTTP2_RESETS_OURS_MAX)
-        .max_send_buf_size(HTTP2_SEND_BUFFER_BYTES)
-        .initial_stream_window_size(HTTP2_STREAM_WINDOW_BYTES)
-        .initial_connection_window_size(HTTP2_CONNECTION_WINDOW_BYTES)
-        .keep_alive_interval(HTTP2_PING_EVERY)
-        .keep_alive_timeout(HTTP2_PING_TIMEOUT);
-    match limits.http2_extended_connect {
-        ExtendedConnect::Refused => {}
-        ExtendedConnect::Accepted => {
-            builder.enable_connect_protocol();
-        }
-    }
-    builder
-}
-
-fn refused(why: HeadRefusal, version: Version) -> Response<Body> {
+fn refused(why: HeadRefusal) -> Response<Body> {
     let mut answer = reply::text(why.status(), format!("{why}\n"));
-    if version != Version::HTTP_2 {
-        // Whatever follows on this connection cannot be trusted to start where it seems to.
-        answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    }
+    // Whatever follows on this connection cannot be trusted to start where it seems to.
+    answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     answer
 }
 
 /// Runs `connection` beside one timer, which costs nothing where everything is ready at once.
-async fn drive<C, S>(
-    mut connection: Pin<&mut C>,
-    close: fn(Pin<&mut C>),
+async fn drive<I, V, S>(
+    mut connection: Pin<&mut http1::UpgradeableConnection<TokioIo<I>, V>>,
     mut stop: Pin<&mut S>,
     watch: &ConnectionWatch,
     limits: &Limits,
 ) -> Result<(), ServeError>
 where
-    C: Future<Output = hyper::Result<()>>,
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    V: Service<
+            Request<hyper::body::Incoming>,
+            Response = Response<BreakingBody>,
+            Error = Infallible,
+        > + 'static,
     S: Future<Output = ()>,
 {
     let mut patience = ConnectionPatience::new(limits, Instant::now());
@@ -390,26 +281,23 @@ where
     poll_fn(|cx| {
         loop {
             if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
-                return Poll::Ready(ended.map_err(ServeError::Http));
+                return Poll::Ready(ended.map_err(|why| ServeError::Http(EngineError::Hyper(why))));
             }
             if open && stop.as_mut().poll(cx).is_ready() {
                 open = false;
-                close(connection.as_mut());
+                connection.as_mut().graceful_shutdown();
                 continue;
             }
             if tick.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }
             let now = Instant::now();
-            if watch.stuck() > HTTP2_STUCK_MAX {
-                return Poll::Ready(Err(ServeError::Stalled));
-            }
             match patience.check(watch.status(), limits, now) {
                 TickAction::Wait(until) => tick.as_mut().reset(until),
                 TickAction::Close if open => {
                     tick.as_mut().reset(now + limits.idle_timeout);
                     open = false;
-                    close(connection.as_mut());
+                    connection.as_mut().graceful_shutdown();
                 }
                 // It was asked to close, nothing is in flight, and still it is there.
                 TickAction::HeadTooSlow => return Poll::Ready(Err(ServeError::HeadTooSlow)),

@@ -2,6 +2,7 @@
 //!
 //! It decides nothing; doors drop it or count by it. Made by [`crate::serve`] and the fast path.
 
+use crate::EngineError;
 use crate::body::BodyError;
 use std::fmt;
 use std::io;
@@ -20,14 +21,20 @@ pub enum ServeError {
     /// The body of an answer failed, or was shorter than it was said to be.
     Answer(BodyError),
     /// HTTP was broken, or broke off.
-    Http(hyper::Error),
+    Http(EngineError),
 }
 
 impl ServeError {
     /// True if the client simply went away, which is nobody's fault and worth no log line.
     pub fn is_client_gone(&self) -> bool {
         match self {
-            Self::Http(why) => why.is_incomplete_message() || why.is_canceled() || why.is_closed(),
+            Self::Http(EngineError::Hyper(why)) => {
+                why.is_incomplete_message() || why.is_canceled() || why.is_closed()
+            }
+            // What is malformed fails reading too.
+            Self::Http(EngineError::Http2(why)) => {
+                why.get_io().is_some_and(|why| why.kind() != io::ErrorKind::InvalidData)
+            }
             Self::Io(_) => true,
             Self::HeadTooSlow | Self::Stalled | Self::TooSlow | Self::Answer(_) => false,
         }

@@ -5,6 +5,7 @@
 //! other side sent early still in it.
 
 use crate::client::ClientIo;
+use crate::http2::tunnel::Http2Tunnel;
 use crate::watch::InFlight;
 use bytes::{Buf, Bytes};
 use http::{Extensions, Request, Response};
@@ -15,8 +16,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::oneshot;
 
-pub use hyper::ext::Protocol;
+pub use h2::ext::Protocol;
 
 /// A connection that is about to leave HTTP, or does not.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub struct OnUpgrade(UpgradeStage);
 enum UpgradeStage {
     /// Once hyper is through with it.
     Engine(hyper::upgrade::OnUpgrade),
+    /// A stream of HTTP/2, once its request is answered so.
+    Stream(oneshot::Receiver<Http2Tunnel>),
     /// Has left.
     Upgraded(Box<UpgradedStream>),
     /// It stays.
@@ -46,6 +50,7 @@ pub struct UpgradedStream(UpgradeSource);
 
 enum UpgradeSource {
     Engine(TokioIo<hyper::upgrade::Upgraded>),
+    Stream(Box<Http2Tunnel>),
     /// A connection to a server, and what came with its answer.
     Direct(Bytes, Box<dyn ClientIo>),
 }
@@ -53,6 +58,11 @@ enum UpgradeSource {
 /// The stream behind an answer that has left HTTP: an extension of it, for whoever takes it first.
 #[derive(Clone)]
 struct DetachedStream(Arc<Mutex<Option<UpgradedStream>>>);
+
+/// The tunnel that a request over HTTP/2 may become: an extension of it, for whoever takes it
+/// first.
+#[derive(Clone)]
+struct OfferedTunnel(Arc<Mutex<Option<oneshot::Receiver<Http2Tunnel>>>>);
 
 /// A message that may be the last of its connection.
 pub trait MayLeave {
@@ -81,7 +91,16 @@ pub fn on(message: &mut impl MayLeave) -> OnUpgrade {
             stream.map_or(UpgradeStage::Not, |it| UpgradeStage::Upgraded(Box::new(it))),
         );
     }
+    if let Some(OfferedTunnel(tunnel)) = extensions.remove() {
+        let tunnel = tunnel.lock().unwrap_or_else(PoisonError::into_inner).take();
+        return OnUpgrade(tunnel.map_or(UpgradeStage::Not, UpgradeStage::Stream));
+    }
     OnUpgrade(extensions.remove().map_or(UpgradeStage::Not, UpgradeStage::Engine))
+}
+
+/// Notes with a request over HTTP/2 where its tunnel can be waited for.
+pub(crate) fn offer_tunnel(extensions: &mut Extensions, tunnel: oneshot::Receiver<Http2Tunnel>) {
+    extensions.insert(OfferedTunnel(Arc::new(Mutex::new(Some(tunnel)))));
 }
 
 /// The protocol that doors let through where their settings say nothing.
@@ -138,6 +157,11 @@ pub async fn stream(upgrade: OnUpgrade) -> Result<UpgradedStream, UpgradeError> 
             Ok(upgraded) => Ok(UpgradedStream(UpgradeSource::Engine(TokioIo::new(upgraded)))),
             Err(why) => Err(UpgradeError::Engine(why)),
         },
+        UpgradeStage::Stream(tunnel) => match tunnel.await {
+            Ok(tunnel) => Ok(UpgradedStream(UpgradeSource::Stream(Box::new(tunnel)))),
+            // It was answered otherwise.
+            Err(_) => Err(UpgradeError::NotUpgraded),
+        },
         UpgradeStage::Upgraded(stream) => Ok(*stream),
         UpgradeStage::Not => Err(UpgradeError::NotUpgraded),
     }
@@ -157,6 +181,7 @@ impl AsyncRead for UpgradedStream {
     ) -> Poll<io::Result<()>> {
         match &mut self.0 {
             UpgradeSource::Engine(io) => Pin::new(io).poll_read(cx, buf),
+            UpgradeSource::Stream(tunnel) => Pin::new(tunnel).poll_read(cx, buf),
             UpgradeSource::Direct(ahead, io) if ahead.is_empty() => Pin::new(io).poll_read(cx, buf),
             UpgradeSource::Direct(ahead, _) => {
                 let count = ahead.len().min(buf.remaining());
@@ -172,6 +197,7 @@ impl UpgradedStream {
     fn sink(self: Pin<&mut Self>) -> Pin<&mut (dyn AsyncWrite + Unpin)> {
         let sink: &mut (dyn AsyncWrite + Unpin) = match &mut self.get_mut().0 {
             UpgradeSource::Engine(io) => io,
+            UpgradeSource::Stream(tunnel) => tunnel,
             UpgradeSource::Direct(_, io) => io,
         };
         Pin::new(sink)
@@ -198,6 +224,7 @@ impl AsyncWrite for UpgradedStream {
     fn is_write_vectored(&self) -> bool {
         match &self.0 {
             UpgradeSource::Engine(io) => io.is_write_vectored(),
+            UpgradeSource::Stream(tunnel) => tunnel.is_write_vectored(),
             UpgradeSource::Direct(_, io) => io.is_write_vectored(),
         }
     }

@@ -1,9 +1,9 @@
 //! One connection seen from outside: how far it is, and whether the client keeps it waiting.
 //!
-//! [`WatchedStream`] passes bytes through, notes progress, and puts interim answers between those
-//! of hyper, which has no way for them; [`ConnectionWatch`] is what it notes. It decides nothing:
-//! [`crate::timeouts`] does. hyper's own head timer would cost an allocation and a timer entry per
-//! request, and would count idle time between requests as a slow head.
+//! [`WatchedStream`] passes bytes through, notes progress, and puts interim answers over HTTP/1
+//! between those of hyper, which has no way for them; [`ConnectionWatch`] is what it notes. It
+//! decides nothing: [`crate::timeouts`] does. hyper's own head timer would cost an allocation and a
+//! timer entry per request, and would count idle time between requests as a slow head.
 
 use crate::interim;
 use crate::limits::HTTP2_IDLE_BYTES_MAX;
@@ -41,8 +41,11 @@ pub(crate) struct ConnectionWatch {
     waited_ms: AtomicU32,
     /// Since when it is waited for, in milliseconds from the start and never 0; 0: it is not.
     waiting_since_ms: AtomicU32,
-    /// HTTP/2: streams that were cut and cannot be reset, for bytes of theirs are queued before it.
-    stuck: AtomicU32,
+    /// HTTP/2: pieces of answers that are queued within the client's windows, and that no stream's
+    /// task watches over.
+    unwatched: AtomicU32,
+    /// HTTP/2: reads that brought something; wraps.
+    reads: AtomicU32,
     /// HTTP/2: tunnels that may carry bytes.
     tunnels: AtomicU32,
     /// HTTP/1: interim answers to the request in flight, and whether some have not left.
@@ -76,7 +79,8 @@ impl ConnectionWatch {
             bytes: AtomicU32::new(0),
             waited_ms: AtomicU32::new(0),
             waiting_since_ms: AtomicU32::new(0),
-            stuck: AtomicU32::new(0),
+            unwatched: AtomicU32::new(0),
+            reads: AtomicU32::new(0),
             tunnels: AtomicU32::new(0),
             interim: Mutex::default(),
             interim_pending: AtomicBool::new(false),
@@ -110,7 +114,7 @@ impl ConnectionWatch {
         let awaits = if !busy && self.in_head.load(Relaxed) {
             let since = Duration::from_millis(self.head_since_ms.load(Relaxed).into());
             AwaitedEvent::Head { since: self.started + since }
-        } else if owes || self.write_waits.load(Relaxed) {
+        } else if owes || self.write_waits.load(Relaxed) || self.unwatched.load(Relaxed) > 0 {
             AwaitedEvent::Client
         } else if busy && self.in_body.load(Relaxed) {
             AwaitedEvent::ServerMidBody
@@ -156,7 +160,7 @@ impl ConnectionWatch {
     }
 
     /// HTTP/2: the client made room for `bytes` of an answer. Whether it keeps a stream waiting is
-    /// that stream's own affair: see [`crate::pace`].
+    /// that stream's own affair: see [`crate::http2::pace`].
     pub(crate) fn stream_took(&self, bytes: usize) {
         self.moved();
         self.count(bytes);
@@ -177,19 +181,19 @@ impl ConnectionWatch {
         self.tunnels.fetch_sub(1, Relaxed);
     }
 
-    /// HTTP/2: one more stream was cut that cannot be reset.
-    pub(crate) fn stream_stuck(&self) {
-        self.stuck.fetch_add(1, Relaxed);
+    /// HTTP/2: one more piece of an answer is queued that nobody watches over.
+    pub(crate) fn piece_queued(&self) {
+        self.unwatched.fetch_add(1, Relaxed);
     }
 
-    /// It could.
-    pub(crate) fn stream_unstuck(&self) {
-        self.stuck.fetch_sub(1, Relaxed);
+    /// One of them has left.
+    pub(crate) fn piece_left(&self) {
+        self.unwatched.fetch_sub(1, Relaxed);
     }
 
-    /// Streams that were cut and cannot be reset.
-    pub(crate) fn stuck(&self) -> u32 {
-        self.stuck.load(Relaxed)
+    /// HTTP/2: reads so far that brought something; wraps.
+    pub(crate) fn reads(&self) -> u32 {
+        self.reads.load(Relaxed)
     }
 
     /// HTTP/1: has these sent ahead of the answer to the request in flight, which must wait until
@@ -333,6 +337,7 @@ impl<I> WatchedStream<I> {
         if now != self.last_use || self.watch.tunnels.load(Relaxed) > 0 {
             (self.last_use, self.idle_bytes) = (now, 0);
         }
+        self.watch.reads.store(self.watch.reads().wrapping_add(1), Relaxed);
         self.idle_bytes = self.idle_bytes.saturating_add(bytes);
         if self.idle_bytes > HTTP2_IDLE_BYTES_MAX {
             let why = "frames without end that bring nothing forward";

@@ -11,6 +11,8 @@ mod fast_path;
 mod handlers;
 mod http2_abuse;
 mod http2_pace;
+mod http2_streams;
+mod http2_turns;
 mod interim;
 mod patience;
 mod rfc9112_framing;

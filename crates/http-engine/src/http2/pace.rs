@@ -1,21 +1,16 @@
-//! One HTTP/2 stream seen from outside: whether the client keeps it waiting, and its end if so.
+//! One HTTP/2 stream seen from outside: whether the client keeps it waiting.
 //!
 //! A client may stall one stream while the socket flows, pings are answered and other streams live,
 //! so the connection's own figures say nothing of it. [`StreamPace`] is what a stream's bodies note
-//! of themselves; [`StreamExec`] runs each stream as a task that holds the notes against
-//! [`crate::timeouts`], and drops the stream, which resets it, when that is at its end. It never
-//! touches the connection. Called by [`crate::serve`] for HTTP/2 only.
+//! of themselves; its task ([`crate::http2::stream`]) holds the notes against [`crate::timeouts`],
+//! and cuts the stream. A stream whose answer went at once has none. It never touches the
+//! connection.
 
-use crate::limits::Limits;
-use crate::timeouts::{AwaitedEvent, ConnectionPatience, ConnectionStanding, TickAction};
+use crate::timeouts::{AwaitedEvent, ConnectionStanding};
 use crate::watch::{ConnectionWatch, InFlight};
-use hyper::rt::Executor;
-use std::cell::RefCell;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Poll, Waker};
-use tokio::time::{Instant, Sleep, sleep};
+use std::task::Waker;
+use tokio::time::Instant;
 
 /// One stream. Touched by one thread only; a lock because bodies of requests may be sent.
 pub(crate) struct StreamPace {
@@ -58,11 +53,6 @@ pub(crate) enum BodyCourse {
     Cut,
 }
 
-thread_local! {
-    /// The stream whose task is running: its request says so at its first step.
-    static RUNNING: RefCell<Option<Arc<StreamPace>>> = const { RefCell::new(None) };
-}
-
 impl StreamPace {
     pub(crate) fn new(busy: InFlight) -> Arc<Self> {
         let watch = Arc::clone(busy.watch());
@@ -80,32 +70,24 @@ impl StreamPace {
     }
 
     /// The connection that it is on.
-    pub(crate) fn watch(&self) -> &ConnectionWatch {
+    pub(crate) fn watch(&self) -> &Arc<ConnectionWatch> {
         &self.watch
     }
 
-    /// Makes the running task the one that watches over this stream.
-    pub(crate) fn bind_to_current_task(self: &Arc<Self>) {
-        RUNNING.set(Some(Arc::clone(self)));
-    }
-
     /// One more answer, or piece of it, waits for the client to make room.
-    pub(crate) fn send_queued(&self) {
+    fn send_queued(&self) {
         let mut notes = self.notes();
         notes.sends_pending += 1;
         notes.update_wait();
     }
 
     /// It has been sent, or given up.
-    pub(crate) fn send_done(&self) {
+    fn send_done(&self) {
         let mut notes = self.notes();
         notes.sends_pending -= 1;
         notes.update_wait();
         if notes.sends_pending > 0 {
             return;
-        }
-        if notes.busy.is_none() {
-            self.watch.stream_unstuck();
         }
         if let Some(watcher) = notes.sent_waker.take() {
             drop(notes);
@@ -114,7 +96,7 @@ impl StreamPace {
     }
 
     /// The client made room for `bytes` of an answer.
-    pub(crate) fn took(&self, bytes: usize) {
+    fn took(&self, bytes: usize) {
         self.notes().moved(bytes);
         self.watch.stream_took(bytes);
     }
@@ -159,7 +141,8 @@ impl StreamPace {
         }
     }
 
-    fn status(&self) -> ConnectionStanding {
+    /// Returns how the stream stands.
+    pub(crate) fn status(&self) -> ConnectionStanding {
         let notes = self.notes();
         let awaits = match notes.upload {
             _ if notes.sends_pending > 0 => AwaitedEvent::Client,
@@ -176,16 +159,11 @@ impl StreamPace {
         }
     }
 
-    /// The stream was dropped; whoever still reads its body is told. Pieces that h2 has queued and
-    /// the client takes no byte of stay there, and the reset behind them: the connection counts
-    /// those.
-    fn cut(&self) {
+    /// The stream is cut: it counts no more, and whoever still reads its body is told.
+    pub(crate) fn cut(&self) {
         let mut notes = self.notes();
         let upload = std::mem::replace(&mut notes.upload, UploadProgress::Cut);
         notes.busy = None;
-        if notes.sends_pending > 0 {
-            self.watch.stream_stuck();
-        }
         drop(notes);
         if let UploadProgress::WaitingForClient(reader) = upload {
             reader.wake();
@@ -225,58 +203,23 @@ impl PaceNotes {
     }
 }
 
-/// Runs hyper's tasks on the current thread, and cuts the streams among them that keep us waiting.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StreamExec(pub(crate) Limits);
+/// The next move is the client's while this lives.
+pub(crate) struct ClientDue(Arc<StreamPace>);
 
-impl<F: Future + 'static> Executor<F> for StreamExec {
-    fn execute(&self, task: F) {
-        tokio::task::spawn_local(enforce_min_rate(task, self.0));
+impl ClientDue {
+    pub(crate) fn new(stream: &Arc<StreamPace>) -> Self {
+        stream.send_queued();
+        Self(Arc::clone(stream))
+    }
+
+    /// The client made room for `bytes`.
+    pub(crate) fn took(&self, bytes: usize) {
+        self.0.took(bytes);
     }
 }
 
-/// Runs `stream` until all of it is sent, or drops it.
-async fn enforce_min_rate(stream: impl Future, limits: Limits) {
-    if let Some(pace) = run(stream, limits).await {
-        pace.cut();
+impl Drop for ClientDue {
+    fn drop(&mut self) {
+        self.0.send_done();
     }
-}
-
-/// Runs `stream`; gives its pace if it did not come to its end, and is no more. hyper is done with
-/// a stream when h2 has the last piece of its answer: that piece is waited for too.
-async fn run(stream: impl Future, limits: Limits) -> Option<Arc<StreamPace>> {
-    let mut stream = Some(Box::pin(stream));
-    let mut watched: Option<Arc<StreamPace>> = None;
-    let mut patience = ConnectionPatience::new(&limits, Instant::now());
-    let mut tick: Option<Pin<Box<Sleep>>> = None;
-    poll_fn(|cx| {
-        if let Some(running) = &mut stream {
-            RUNNING.set(watched.take());
-            let done = running.as_mut().poll(cx).is_ready();
-            watched = RUNNING.take();
-            if done {
-                stream = None;
-            }
-        }
-        let Some(pace) = &watched else {
-            return if stream.is_none() { Poll::Ready(None) } else { Poll::Pending };
-        };
-        if stream.is_none() && pace.is_sent(cx.waker()) {
-            return Poll::Ready(None);
-        }
-        let tick = tick.get_or_insert_with(|| Box::pin(sleep(limits.header_timeout)));
-        while tick.as_mut().poll(cx).is_ready() {
-            match patience.check(pace.status(), &limits, Instant::now()) {
-                TickAction::Wait(until) => tick.as_mut().reset(until),
-                TickAction::Close
-                | TickAction::HeadTooSlow
-                | TickAction::Stalled
-                | TickAction::TooSlow => {
-                    return Poll::Ready(watched.take());
-                }
-            }
-        }
-        Poll::Pending
-    })
-    .await
 }
