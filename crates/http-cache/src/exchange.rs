@@ -8,7 +8,6 @@ use crate::cache_request::{CacheRequest, answered};
 use crate::fetch::OriginFetcher;
 use crate::filling::{self, FetchEvent, OriginFetch};
 use crate::http_cache::HttpCache;
-use crate::led_fetch::LedFetch;
 use crate::reading::StoredContent;
 use crate::served::{AnswerSource, NAME, ServedAnswer, forwarded, shape_request};
 use crate::shape;
@@ -197,7 +196,7 @@ impl HttpCache {
         NextStep::Done(done)
     }
 
-    /// Fetches; the client's leaving does not end it.
+    /// Fetches, in a task that the client's leaving does not end.
     async fn fetch_and_store<F: OriginFetcher>(
         self: &Arc<Self>,
         question: Rc<CacheRequest>,
@@ -206,16 +205,17 @@ impl HttpCache {
     ) -> Result<ServedAnswer, NoCachedAnswer<F::Failure>> {
         let (told, mut heard) = oneshot::channel();
         let errand = OriginFetch { cache: Arc::clone(self), question, fetch };
-        let mut leading = LedFetch::new(filling::run(errand, lead, Some(told)));
+        // Boxed: a task is moved to where it lives more than once, and this one has 11 KB.
+        tokio::task::spawn_local(Box::pin(filling::run(errand, lead, Some(told))));
         loop {
-            match leading.hear(&mut heard).await {
+            match heard.await {
                 Ok(FetchEvent::Interim(interim, next)) => {
                     interim::send(*interim);
                     heard = next;
                 }
                 Ok(FetchEvent::Served(served)) => return Ok(*served),
                 Ok(FetchEvent::Failed(why)) => return Err(NoCachedAnswer::Failed(why)),
-                // It ended without a word: only where the program ends does it do that.
+                // The task ended without a word: only a panic in it does that.
                 Err(_) => return Err(NoCachedAnswer::SharedFetchFailed),
             }
         }

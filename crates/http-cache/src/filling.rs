@@ -1,7 +1,7 @@
 //! One fetch for all who wait: it asks the origin, hands the answer to the store, and sees the body
 //! to its end, though the client that caused it has left.
 //!
-//! Its client drives it, or a task does. What breaks off is resumed where the store can continue it.
+//! It runs as a task of its own. What breaks off is resumed where the store can continue it.
 
 use crate::cache_request::{CacheRequest, answered};
 use crate::fetch::OriginFetcher;
@@ -13,18 +13,15 @@ use crate::served::{AnswerSource, ServedAnswer, forwarded, shape_request};
 use crate::shape;
 use http::header::{HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE};
 use http::{Response, StatusCode, response};
-use http_body::Body as _;
 use http_body_util::BodyExt;
 use http_engine::{Body, interim};
 use http_freshness::{
     CollapseStatus, Forward, HandledRequest, MissingRange, OriginTrouble, StoredHead, StoredStatus,
     freshness, next_part, rest, stale_on_error,
 };
-use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
 use store::{
     AnswerPlan, FetchPermit, FiledHead, FillReader, StoredEntry, StoringAnswer, UnstoredReason,
 };
@@ -33,9 +30,6 @@ use vocab::Now;
 
 /// How often a body that broke off is asked for anew. An origin that breaks off thrice is broken.
 const RESUMES_MAX: usize = 2;
-/// A body of at most this many bytes is kept before its client hears of it, if it is at hand with
-/// its head: one slab.
-const SHORT_BODY_BYTES: u64 = 64 << 10;
 
 /// Holds what is fetched, and how.
 pub(crate) struct OriginFetch<F> {
@@ -302,28 +296,11 @@ impl<F: OriginFetcher> OriginFetch<F> {
         told: Told<F::Failure>,
     ) {
         let FetchedAnswer { head, body, received, .. } = came;
-        // None where nobody waits for it.
-        let client = told.zip(storing.take_reader());
-        let filed = Arc::clone(storing.filed());
-        let is_short = body.size_hint().exact().is_some_and(|bytes| bytes <= SHORT_BODY_BYTES);
-        let mut keeping = pin!(self.keep_body(storing, body));
-        // What came with its head is kept first, and sent as one piece.
-        let mut kept = Poll::Pending;
-        if is_short {
-            kept = poll_fn(|cx| Poll::Ready(keeping.as_mut().poll(cx))).await;
-        }
-        if let Some((told, reader)) = client {
-            let served = self.leader_answer(&filed, head, received, manner, reader);
+        if let (Some(told), Some(reader)) = (told, storing.take_reader()) {
+            let served = self.leader_answer(&storing, head, received, manner, reader);
             // A client that has left drops its reader; the store decides whether to go on.
             let _ = told.send(FetchEvent::Served(Box::new(served)));
         }
-        if kept.is_pending() {
-            keeping.await;
-        }
-    }
-
-    /// Writes a body into the store, to its end.
-    async fn keep_body(&self, mut storing: StoringAnswer, body: Body) {
         if self.fill(&mut storing, body).await == BodyEnd::Complete {
             // How it ended stands in the store's figures; its readers have heard of it.
             let _ = storing.finish((self.cache.clock)());
@@ -335,12 +312,13 @@ impl<F: OriginFetcher> OriginFetch<F> {
     /// The answer for the client that leads.
     fn leader_answer(
         &self,
-        filed: &Arc<FiledHead>,
+        storing: &StoringAnswer,
         head: response::Parts,
         received: Now,
         manner: FetchManner,
         reader: FillReader,
     ) -> ServedAnswer {
+        let filed = storing.filed();
         let freshness = freshness(filed.head(), filed.terms(), received.unix_ms);
         let content = content(self, filed, reader);
         // Age says that an answer was stored; one that comes as new has none.

@@ -13,7 +13,6 @@ mod fetch;
 mod filling;
 mod http_cache;
 mod invalidate;
-mod led_fetch;
 mod on_disk;
 mod purge;
 mod reading;

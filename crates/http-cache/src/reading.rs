@@ -53,10 +53,9 @@ impl StoredContent {
                 let all = VecDeque::from([ByteRun::Stored(0..body.len())]);
                 body.send(all)
             }
-            Self::InFlight { reader, again, .. } => match reader.whole() {
-                Some(bytes) => Body::full(bytes),
-                None => Body::boxed(FillReading::of(reader, None, again)),
-            },
+            Self::InFlight { reader, again, .. } => {
+                Body::boxed(FillReading::of(reader, None, again))
+            }
         }
     }
 

@@ -61,17 +61,6 @@ impl FillReader {
         }
     }
 
-    /// All of the body, where it has come already and is one piece.
-    pub fn whole(&self) -> Option<Bytes> {
-        let state = self.fill.lock();
-        match state.outcome {
-            FillOutcome::Finished(end) if self.at == 0 && self.until >= end => {
-                Some(state.chunk(0, end)).filter(|piece| piece.len() as u64 == end)
-            }
-            FillOutcome::Finished(_) | FillOutcome::Running | FillOutcome::Broken(_) => None,
-        }
-    }
-
     /// Returns what it reads.
     pub const fn fill(&self) -> &Arc<Fill> {
         &self.fill
