@@ -162,8 +162,9 @@ impl Relay {
                 tokio::select! {
                     Ok((length, from)) = inside.recv_from(&mut one) => {
                         client = Some(from);
-                        // The first bit says that a connection is being made (RFC 9000 §17.2).
-                        if one[0] & 0x80 != 0 {
+                        // An Initial packet says that one is being made (RFC 9000 §17.2.2).
+                        // Handshake packets may come again, late, of a lost one.
+                        if one[0] & 0xb0 == 0x80 {
                             lose.store(false, Ordering::SeqCst);
                         }
                         if !lose.load(Ordering::SeqCst) {
