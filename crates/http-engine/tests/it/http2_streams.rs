@@ -1,20 +1,16 @@
 //! Streams of HTTP/2 with h2's own client: interim answers, trailers, windows, resets, goodbyes.
 
-use crate::support::{DEADLINE, run};
+use crate::support::{DEADLINE, Frames, run};
 use bytes::Bytes;
 use h2::client::{Builder, ResponseFuture, SendRequest};
 use h2::{Reason, RecvStream, SendStream};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
-use http_body::{Body as HttpBody, Frame};
+use http_body::{Body as _, Frame};
 use http_body_util::BodyExt;
 use http_engine::{Body, HttpVersions, Incoming, Limits, ServeError, interim, serve};
 use std::cell::RefCell;
-use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
 use tokio::io::duplex;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::spawn_local;
@@ -119,21 +115,6 @@ fn interim_answers_come_ahead_of_the_answer() {
             assert_eq!(whole(answer.into_body()).await.unwrap(), b"body", "{path}");
         }
     });
-}
-
-/// These frames, one a poll.
-struct Frames(VecDeque<Frame<Bytes>>);
-
-impl HttpBody for Frames {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.0.pop_front().map(Ok))
-    }
 }
 
 #[test]

@@ -1,12 +1,18 @@
-//! A server that says what it was asked, and raw clients.
+//! A server that says what it was asked, bodies by frames, and raw clients.
 
+use bytes::Bytes;
 use http::{Request, Response};
+use http_body::{Body as HttpBody, Frame};
 use http_engine::body::read_all;
 use http_engine::{Body, HttpVersions, Incoming, Limits, reply, serve};
 use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::future::{Future, pending};
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::net::{TcpListener, TcpStream};
@@ -14,6 +20,21 @@ use tokio::task::LocalSet;
 
 /// Longer than anything here takes; reached only by a failing test.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Body that gives its frames one a poll.
+pub(crate) struct Frames(pub(crate) VecDeque<Frame<Bytes>>);
+
+impl HttpBody for Frames {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.pop_front().map(Ok))
+    }
+}
 
 /// Runs a test on one thread, on which tasks need not be `Send`.
 pub(crate) fn run<T>(test: impl Future<Output = T>) -> T {

@@ -1,35 +1,17 @@
 //! Chunked bodies and their trailers (RFC 9112 §7.1), in both directions, as they are on the wire.
 
-use crate::support::{DEADLINE, run};
+use crate::support::{DEADLINE, Frames, run};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response};
-use http_body::{Body as HttpBody, Frame};
+use http_body::Frame;
 use http_body_util::BodyExt;
 use http_engine::{Body, HttpVersions, Incoming, Limits, serve};
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::future::pending;
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
-
-/// These frames, one a poll.
-struct Frames(VecDeque<Frame<Bytes>>);
-
-impl HttpBody for Frames {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.0.pop_front().map(Ok))
-    }
-}
 
 /// Answers with the pieces that came, in brackets, and the trailer `digest` that came as `got`.
 async fn echo(request: Request<Incoming>) -> Response<Body> {
