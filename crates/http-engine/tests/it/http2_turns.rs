@@ -1,4 +1,4 @@
-//! What an answer over HTTP/2 costs: those that are there at once need no task and no wake-up, and
+//! Costs of an answer over HTTP/2: those that are there at once need no task, no wake-up, and
 //! those that wait hold up nobody.
 
 use crate::http2_abuse::{DATA, END_HEADERS, END_STREAM, GET, HEADERS, frame};
