@@ -17,6 +17,7 @@ use crate::sealed_memory::SealedMemory;
 use crate::tables_handover::send_tables;
 use arc_swap::ArcSwapOption;
 use channel::{OrderAnswer, SignerChannel, SignerLink, WaitingOrder};
+use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::fmt;
@@ -391,16 +392,8 @@ impl SupervisorShared {
     /// Hands answers to those who wait, until the process is gone.
     fn read_replies(&self, process: SignerProcess<'_>, link: &Arc<SignerLink>) {
         let mut packet = vec![0; FRAME_BYTES_MAX + 1];
-        loop {
-            match recv(&link.socket, packet.as_mut_slice(), RecvFlags::empty()) {
-                Ok((_, 0)) => break,
-                Ok((_, length)) => match SignerReply::read(&packet[..length]) {
-                    Some(said) => self.handle_reply(said, link),
-                    None => break,
-                },
-                Err(Errno::INTR) => {}
-                Err(_) => break,
-            }
+        while let Some(said) = next_reply(&link.socket, &mut packet) {
+            self.handle_reply(said, link);
         }
         // One that does not answer any more is of no use.
         process.end();
@@ -441,5 +434,38 @@ impl SupervisorShared {
             Some(OrderAnswer::Thread(tell)) => drop(tell.try_send(outcome)),
             None => {}
         }
+    }
+}
+
+/// What a process says next; none once it has ended or says what nobody understands.
+fn next_reply(socket: &OwnedFd, packet: &mut [u8]) -> Option<SignerReply> {
+    loop {
+        match recv(socket, &mut *packet, RecvFlags::empty()) {
+            Ok((_, 0)) => return None,
+            Ok((_, length)) => return SignerReply::read(&packet[..length]),
+            // One that ended with packets unread is told of once, ahead of its last words.
+            Err(Errno::INTR | Errno::CONNRESET) => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use rustix::net::{SendFlags, send};
+
+    #[test]
+    fn the_last_words_of_a_process_that_left_packets_unread_are_heard() {
+        let (ours, theirs) = socket_pair().unwrap();
+        send(&ours, b"tables that it never reads", SendFlags::NOSIGNAL).unwrap();
+        let why = || SignerReply::Failed("the key is missing".into());
+        send(&theirs, &why().write(), SendFlags::NOSIGNAL).unwrap();
+        drop(theirs);
+        let mut packet = vec![0; FRAME_BYTES_MAX + 1];
+        let said = next_reply(&ours, &mut packet);
+        assert!(matches!(said, Some(SignerReply::Failed(why)) if why == "the key is missing"));
+        assert!(next_reply(&ours, &mut packet).is_none());
     }
 }

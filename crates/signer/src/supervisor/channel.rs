@@ -22,6 +22,10 @@ const PAUSE_MAX: Duration = Duration::from_secs(10);
 /// One that lived so long had not failed.
 const LIVED: Duration = Duration::from_secs(10);
 
+/// What is told of one that ended before it was ready, and did not say why.
+const ENDED_EARLY: &str = "the signer ended before it was ready, and did not say why; look for its \
+                           end in the system's log";
+
 pub(crate) type Outcome = Result<Vec<u8>, SigningRefusal>;
 
 /// The line to the processes.
@@ -113,6 +117,8 @@ impl SignerChannel {
     /// The number of a process that is to be started now, in place of any that is on its way.
     pub(crate) fn begin_start(&mut self) -> u64 {
         self.begun += 1;
+        // An end without a word is not told with the words of another.
+        self.failure = None;
         let starting = StartingSigner { number: self.begun, link: None };
         let given_up = self.starting.replace(starting);
         close(given_up.and_then(|it| it.link));
@@ -210,10 +216,11 @@ impl SignerChannel {
             }
             EndedRole::Starting => {
                 self.failed += 1;
+                let why = self.failure.get_or_insert_with(|| ENDED_EARLY.to_owned()).clone();
                 if self.serving.is_some() {
                     return None;
                 }
-                self.trouble.clone_from(&self.failure);
+                self.trouble = Some(why);
                 self.pause = (self.pause * 2).clamp(PAUSE_MIN, PAUSE_MAX);
             }
             EndedRole::Serving if lived >= LIVED => self.pause = Duration::ZERO,
@@ -313,6 +320,7 @@ mod tests {
         let number = channel.begin_start();
         assert_eq!(channel.note_end(number, SOON), None);
         assert!(channel.is_serving(first) && channel.failed == 1);
+        assert_eq!(channel.failure.as_deref(), Some(ENDED_EARLY));
         let (second, _second) = ready(&mut channel);
         channel.roll_back();
         assert!(channel.is_serving(first));
