@@ -98,6 +98,7 @@ const BELOW_DOORS: &[&str] = &[
     "balancer",
     "dns-effects",
     "http-front",
+    "scripting",
 ];
 /// The five, which must not name one another.
 pub(crate) const DOORS: &[&str] =
@@ -222,6 +223,15 @@ pub(crate) const WALLS: &[Wall] = &[
         floor: 2,
         may: &[],
         never: &[RUN_TIME, HTTP, TLS],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "scripting",
+        folder: "crates/scripting",
+        floor: 2,
+        may: &["vocab", "settings"],
+        // The words of HTTP, no message: a door lends it the parts of its own.
+        never: &[RUN_TIME, TLS, SERVERS],
         purity: Purity::Free,
     },
     Wall {
@@ -400,6 +410,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "origins",
             "fetch",
             "http-front",
+            "scripting",
             "config",
             "admin",
             "door-dns",

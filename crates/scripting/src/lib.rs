@@ -1,0 +1,40 @@
+//! Scripts in Luau that look at requests and change them: `script:` of a route.
+//!
+//! A [`LuauScript`] is read and compiled once, at `check` and at a reload. Each core has one
+//! virtual machine, made when a request there first meets a script, and in it an environment a
+//! script: what one keeps in its globals no other sees. A hook gets the request or the answer as an
+//! object whose fields are read in place; it has a time limit, and all scripts of a core together a
+//! memory limit, so that a faulty one fails its own requests and nothing else.
+//!
+//! Used by the doors, which say what an error means for the request. It opens no socket.
+
+mod code;
+mod deadline;
+mod environment;
+mod failure;
+mod fields;
+mod fixtures;
+mod hook;
+mod log_budget;
+mod machine;
+mod request;
+mod response;
+mod script;
+mod settings;
+mod shared;
+#[cfg(test)]
+mod tests;
+
+pub use code::ScriptCounts;
+pub use failure::{FailureCause, ScriptFailure};
+pub use fixtures::{
+    FixtureCase, FixtureOutcome, FixtureRequest, FixtureResponse, FixtureSent, ScriptFixtures,
+};
+pub use hook::ScriptHook;
+pub use request::{ScriptAnswer, ScriptedRequest};
+pub use response::ScriptedResponse;
+pub use script::{LuauScript, RequestVerdict, ScriptLog};
+pub use settings::{LuauChoice, LuauSettings, OnScriptError};
+
+/// Types of everything that a script may use, for editors that check Luau.
+pub const DEFINITIONS: &str = include_str!("definitions.d.luau");

@@ -1,0 +1,167 @@
+//! A script: read, compiled, and known by the hooks that it has.
+
+use crate::code::{ScriptCode, ScriptCounts};
+use crate::failure::ScriptFailure;
+use crate::hook::ScriptHook;
+use crate::log_budget::LogBudget;
+use crate::machine::{self, ScriptMachine};
+use crate::request::{RequestChanges, ScriptAnswer, ScriptedRequest};
+use crate::response::ScriptedResponse;
+use crate::settings::{LuauSettings, OnScriptError};
+use mlua::chunk::Compiler;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use vocab::Complaint;
+
+/// Bytes of the longest script.
+const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Takes a line for the program's log.
+pub type ScriptLog = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// A script as routes have it.
+pub struct LuauScript {
+    code: Arc<ScriptCode>,
+    hooks: Vec<ScriptHook>,
+    settings: LuauSettings,
+}
+
+/// Verdict of a hook about a request.
+#[derive(Debug)]
+pub struct RequestVerdict {
+    /// True if the hook set another path.
+    pub is_moved: bool,
+    /// The answer that it gave, if it did.
+    pub answer: Option<Box<ScriptAnswer>>,
+    /// Why it did not end well.
+    pub failure: Option<ScriptFailure>,
+}
+
+impl LuauScript {
+    /// Reads the script of these settings, a relative file from `base`, compiles it and runs its
+    /// own lines once, to know its hooks. `before` is what stood in its place: an unchanged one is
+    /// kept with its globals, and a changed one keeps what was shared.
+    pub fn open(
+        settings: &LuauSettings,
+        base: &Path,
+        log: &ScriptLog,
+        before: Option<&Self>,
+    ) -> Result<Self, Complaint> {
+        let path = base.join(&settings.file);
+        let cannot = |why: &dyn fmt::Display| {
+            Complaint::new("", format!("{} cannot be read: {why}", path.display()))
+                .remedy("name a file of Luau below the configuration's folder, or by its full path")
+        };
+        let length = std::fs::metadata(&path).map_err(|why| cannot(&why))?.len();
+        if length > SOURCE_BYTES_MAX {
+            return Err(cannot(&format!("it has {length} bytes, and at most 1 MiB is read")));
+        }
+        let source = std::fs::read(&path).map_err(|why| cannot(&why))?;
+        Self::compile(settings, &source, log, before)
+    }
+
+    /// The same from a text.
+    pub fn compile(
+        settings: &LuauSettings,
+        source: &[u8],
+        log: &ScriptLog,
+        before: Option<&Self>,
+    ) -> Result<Self, Complaint> {
+        let name = settings.file.clone();
+        let compiler = Compiler::new().set_optimization_level(2).set_debug_level(1);
+        let bytecode = compiler.compile(source).map_err(|why| {
+            let why = ScriptFailure::of(&why);
+            let place = why.message.trim_start_matches(|it: char| !it.is_ascii_digit());
+            Complaint::new("", format!("{name}:{place}"))
+        })?;
+        let before = before.filter(|before| before.code.name == name);
+        if let Some(before) = before
+            && before.code.bytecode == bytecode
+            && before.settings == *settings
+        {
+            return Ok(before.clone());
+        }
+        let before = before.map(|before| &before.code);
+        let code = Arc::new(ScriptCode {
+            number: ScriptCode::next_number(),
+            name,
+            bytecode,
+            time_limit: settings.time_limit.0.0,
+            shared: before.map_or_else(Arc::default, |before| Arc::clone(&before.shared)),
+            counters: before.map_or_else(Arc::default, |before| Arc::clone(&before.counters)),
+            log: Arc::clone(log),
+            budget: LogBudget::default(),
+        });
+        let loaded = ScriptMachine::new()
+            .map_err(|why| ScriptFailure::of(&why))
+            .and_then(|mut machine| machine.load(&code));
+        let hooks = loaded.map_err(|why| Complaint::new("", why.message))?;
+        if hooks.is_empty() {
+            let known = ScriptHook::ALL.map(ScriptHook::name).join(", ");
+            return Err(Complaint::new("", format!("{} defines no hook", code.name))
+                .remedy(format!("define a function of these: {known}")));
+        }
+        Ok(Self { code, hooks, settings: settings.clone() })
+    }
+
+    /// True if the script has this hook.
+    pub fn has(&self, hook: ScriptHook) -> bool {
+        self.hooks.contains(&hook)
+    }
+
+    /// The name of its file, as it is set.
+    pub fn name(&self) -> &str {
+        &self.code.name
+    }
+
+    /// Treatment of a request whose hook fails.
+    pub const fn on_error(&self) -> OnScriptError {
+        self.settings.on_error
+    }
+
+    /// The counts by now.
+    pub fn counts(&self) -> ScriptCounts {
+        self.code.counts()
+    }
+
+    /// Calls `on_request`, or `on_upstream` before a server is asked. The request is lent to the
+    /// hook; where that fails, it is as far changed as the hook came.
+    pub fn on_request(&self, hook: ScriptHook, request: &mut ScriptedRequest) -> RequestVerdict {
+        let mut changes = RequestChanges::default();
+        let outcome = machine::call(&self.code, hook, |machine, function| {
+            let (made, outcome) = machine.call_with_request(function, hook, request);
+            changes = made;
+            outcome
+        });
+        self.code.note(&outcome);
+        let RequestChanges { is_moved, answer } = changes;
+        RequestVerdict { is_moved, answer, failure: outcome.err() }
+    }
+
+    /// Calls `on_response`. `asked` is what the answer is for, without its fields.
+    pub fn on_response(
+        &self,
+        asked: &mut ScriptedRequest,
+        response: &mut ScriptedResponse,
+    ) -> Option<ScriptFailure> {
+        let outcome = machine::call(&self.code, ScriptHook::Response, |machine, function| {
+            machine.call_with_response(function, asked, response)
+        });
+        self.code.note(&outcome);
+        outcome.err()
+    }
+}
+
+impl Clone for LuauScript {
+    fn clone(&self) -> Self {
+        let Self { code, hooks, settings } = self;
+        Self { code: Arc::clone(code), hooks: hooks.clone(), settings: settings.clone() }
+    }
+}
+
+impl fmt::Debug for LuauScript {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LuauScript").field("name", &self.code.name).finish_non_exhaustive()
+    }
+}
