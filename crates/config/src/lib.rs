@@ -21,6 +21,8 @@ pub use file::{ConfigFile, DEFAULT_YAML, LandlockMode};
 pub use plan::{Plan, schema};
 pub use polipo::{ReadFile, from_polipo};
 
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -35,9 +37,9 @@ pub struct FileComplaint {
     pub column: usize,
     /// The setting, keys joined by dots; empty when the file as a whole is meant.
     pub path: String,
-    /// What is wrong.
+    /// The fault, in one sentence.
     pub message: String,
-    /// What to write instead.
+    /// The remedy, if one is known.
     pub remedy: Option<String>,
 }
 
@@ -97,35 +99,57 @@ pub fn default_plan() -> Plan {
 
 /// Reads and checks a configuration; `path` names it in complaints and anchors relative paths.
 pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
-    let placed = |place: yaml::TextPosition, path_in_file: String, message, remedy| FileComplaint {
-        file: path.into(),
-        line: place.line,
-        column: place.column,
-        path: path_in_file,
-        message,
-        remedy,
-    };
-    let mut node = yaml::read(text)
-        .map_err(|error| vec![placed(error.position, String::new(), error.message, None)])?;
+    let mut node = tree(text, path)?;
     if foreign::is_foreign(&node) {
         let made = foreign::file(&node, path).and_then(|file| plan::plan(file, path, &node));
         return made.map_err(|found| in_order(path, &node, found));
     }
-    let mut complaints: Vec<FileComplaint> = shape::check(&mut node, schema())
+    let file = typed::<ConfigFile>(&mut node, schema(), path)?;
+    plan::plan(file, path, &node).map_err(|found| in_order(path, &node, found))
+}
+
+/// Reads data of another kind than a configuration as strictly: unknown keys and wrong types are
+/// told by place, all at once. `path` names it in complaints.
+pub fn read_data<T: DeserializeOwned + JsonSchema>(
+    text: &str,
+    path: &Path,
+) -> Result<T, Vec<FileComplaint>> {
+    let mut node = tree(text, path)?;
+    typed(&mut node, &schemars::schema_for!(T).to_value(), path)
+}
+
+fn tree(text: &str, path: &Path) -> Result<yaml::YamlNode, Vec<FileComplaint>> {
+    yaml::read(text).map_err(|error| {
+        let complaint = vocab::Complaint::new("", error.message);
+        vec![FileComplaint::at(path, error.position, complaint)]
+    })
+}
+
+/// A tree as what it is to be, or every difference.
+fn typed<T: DeserializeOwned>(
+    node: &mut yaml::YamlNode,
+    schema: &serde_json::Value,
+    path: &Path,
+) -> Result<T, Vec<FileComplaint>> {
+    let mut complaints: Vec<FileComplaint> = shape::check(node, schema)
         .into_iter()
-        .map(|found| placed(found.position, found.path, found.message, found.remedy))
+        .map(|found| FileComplaint {
+            file: path.into(),
+            line: found.position.line,
+            column: found.position.column,
+            path: found.path,
+            message: found.message,
+            remedy: found.remedy,
+        })
         .collect();
     if complaints.is_empty() {
-        match serde_path_to_error::deserialize::<_, ConfigFile>(node.to_json()) {
-            Ok(file) => match plan::plan(file, path, &node) {
-                Ok(plan) => return Ok(plan),
-                Err(found) => return Err(in_order(path, &node, found)),
-            },
+        match serde_path_to_error::deserialize::<_, T>(node.to_json()) {
+            Ok(data) => return Ok(data),
             Err(error) => {
                 let at = error.path().to_string().replace(['[', ']'], ".").replace("..", ".");
                 let at = at.trim_matches('.').to_owned();
-                let message = error.into_inner().to_string();
-                complaints.push(placed(node.locate(&at), at, message, None));
+                let complaint = vocab::Complaint::new(at.clone(), error.into_inner().to_string());
+                complaints.push(FileComplaint::at(path, node.locate(&at), complaint));
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::forward::forward_request;
 use crate::guards::AdmittedRequest;
 use crate::outcome::{GatewayOutcome, GatewayRefusal};
 use crate::route::{GatewayRoute, RouteDestination};
+use crate::scripted;
 use http::{Method, Request};
 use http_body::Body as _;
 use http_engine::Incoming;
@@ -59,6 +60,12 @@ async fn take(
         if route.cache.is_some() { MethodOverrides::None } else { forwarding.overrides };
     let (headers, exempt) = (request.headers_mut(), route.allowed_fields.request.as_slice());
     forwarding.telling().strip_untrusted(headers, caller.peer(), exempt, &method, overrides);
+    let moved = match scripted::on_request(route, caller, parsed, &mut request) {
+        Ok(moved) => moved,
+        Err(outcome) => return *outcome,
+    };
+    let parsed = moved.as_deref().unwrap_or(parsed);
+    let context = &context.at(parsed);
     match to {
         RouteDestination::Pool(pool) => {
             forward_request(context, RoutedPool { route, pool }, parsed, request).await

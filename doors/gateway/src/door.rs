@@ -12,6 +12,8 @@ use file_access::private_files::PrivateFiles;
 use http_cache::HttpCache;
 use http_front::DoorLimits;
 use policy::RuleText;
+use scripting::ScriptCounts;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -134,6 +136,17 @@ impl GatewayDoor {
                 .sum::<u64>()
                 + blocks,
         }
+    }
+
+    /// Scripts of routes with what they have done, by the names of their files.
+    pub fn script_counts(&self) -> Vec<(String, ScriptCounts)> {
+        let setup = self.setup.load();
+        let scripts = setup.table.routes.iter().filter_map(|route| route.script.as_ref());
+        let mut counts: BTreeMap<&str, ScriptCounts> = BTreeMap::new();
+        for script in scripts {
+            counts.entry(script.name()).or_default().add(script.counts());
+        }
+        counts.into_iter().map(|(name, counts)| (name.to_owned(), counts)).collect()
     }
 
     /// The pools as they are now, by name.

@@ -7,6 +7,7 @@
 use crate::context::RequestContext;
 use crate::reproxy;
 use crate::route::GatewayRoute;
+use crate::scripted;
 use crate::sending::{NoAnswer, ServedClient, Stickiness, send};
 use balancer::ServerPool;
 use http::{Request, Response};
@@ -33,6 +34,8 @@ pub(crate) async fn exchange(
         stickiness,
         priority: to.route.priority,
     };
+    scripted::on_upstream(to.route, context.caller, context.client, &mut request)
+        .map_err(|_| NoAnswer::ScriptFailed)?;
     let Some(rules) = &to.route.reproxy else {
         // Whoever lets a client claim this for us tells it the inner names of its files.
         request.headers_mut().remove(reproxy::CAPABILITIES);

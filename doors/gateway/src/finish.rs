@@ -5,8 +5,10 @@
 
 use crate::caller::ClientConnection;
 use crate::fields::{self, FieldRules, ValueChange};
+use crate::pages;
 use crate::public;
 use crate::route::GatewayRoute;
+use crate::scripted::ScriptedAsker;
 use crate::shape::{ShapedAnswer, sign};
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Request, Response, Version};
@@ -16,6 +18,7 @@ use http_engine::encoding::AcceptedCodings;
 use http_engine::internal;
 use route_matching::ParsedRequest;
 use std::sync::Arc;
+use vocab::Source;
 
 /// Holds what an answer gets.
 pub(crate) struct AnswerFinish {
@@ -24,6 +27,8 @@ pub(crate) struct AnswerFinish {
     accepted: AcceptedCodings,
     method: Method,
     version: Version,
+    /// The request, for a script that is shown the answer.
+    asker: Option<Box<ScriptedAsker>>,
 }
 
 /// Returns what a request gets before it goes on, or its answer before it goes out: the rules for
@@ -67,6 +72,9 @@ impl AnswerFinish {
             },
             method: request.method().clone(),
             version: request.version(),
+            asker: route
+                .and_then(|route| ScriptedAsker::of(route, caller, parsed, request))
+                .map(Box::new),
             route: route.cloned(),
         }
     }
@@ -95,7 +103,18 @@ impl AnswerFinish {
             let due = offer.select_coding(&self.accepted, &shaped.response, length);
             shaped.response = due.apply(shaped.response, &self.method);
         }
-        shaped
+        self.scripted(shaped)
+    }
+
+    /// The answer as the route's script leaves it.
+    fn scripted(&self, shaped: ShapedAnswer) -> ShapedAnswer {
+        let (Some(route), Some(asker)) = (&self.route, &self.asker) else { return shaped };
+        let ShapedAnswer { response, source, switched } = shaped;
+        let (response, source) = match asker.on_response(route, response) {
+            Some(response) => (response, source),
+            None => (pages::script_failed(), Source::Failed),
+        };
+        ShapedAnswer { response, source, switched }
     }
 
     fn change(&self, headers: &mut HeaderMap) {

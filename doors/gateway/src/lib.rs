@@ -33,6 +33,7 @@ mod request;
 mod reroute;
 mod route;
 mod route_table;
+mod scripted;
 mod secure;
 mod sending;
 mod serve;
@@ -65,3 +66,4 @@ pub use balancer::{
 };
 pub use http_cache::CacheEnvironment;
 pub use route_matching::{EncodedSlash, RewriteSettings};
+pub use scripting::{LuauChoice, LuauSettings, OnScriptError, ScriptCounts};

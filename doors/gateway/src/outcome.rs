@@ -43,6 +43,8 @@ pub(crate) enum GatewayOutcome {
     Cached(http_cache::ServedAnswer),
     /// The server agreed to leave HTTP, and the client had asked for it.
     Switched(Response<Body>, LeavingConnection),
+    /// The route's script failed, and its requests with it.
+    ScriptFailed,
     Loop,
     Failed(SendError),
     /// The pool has nobody for it; this is when to ask again.

@@ -26,6 +26,11 @@ pub(crate) fn blocked(rule: Option<&RuleText>) -> Response<Body> {
     page(StatusCode::FORBIDDEN, text)
 }
 
+/// The route's script failed. The log has its line; the public needs no more.
+pub(crate) fn script_failed() -> Response<Body> {
+    page(StatusCode::INTERNAL_SERVER_ERROR, "This cannot be answered at the moment.\n".into())
+}
+
 /// No route fits.
 pub(crate) fn no_route() -> Response<Body> {
     page(StatusCode::NOT_FOUND, "Nothing is served here.\n".into())

@@ -20,6 +20,7 @@ use http_engine::encoding::CodingOffer;
 use http_freshness::SetCookie;
 use origins::ResponseTimeout;
 use route_matching::{PathRewrite, RoutePurpose, RouteRule};
+use scripting::{LuauScript, ScriptLog};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +38,8 @@ pub(crate) struct GatewayRoute {
     /// Which requests it takes.
     pub(crate) rule: RouteRule,
     pub(crate) block: Option<Arc<BlockRules>>,
+    /// Looks at its requests and answers.
+    pub(crate) script: Option<LuauScript>,
     pub(crate) guards: RouteGuards,
     /// None where it only blocks: those that follow decide then.
     pub(crate) to: Option<RouteDestination>,
@@ -124,6 +127,11 @@ pub(crate) fn check_files(
         wrong.extend(made.map(|why| why.under("block").under(&place)));
         let guards = RouteGuards::open(route, base, None).err().unwrap_or_default();
         wrong.extend(guards.into_iter().map(|why| why.under(&place)));
+        let script = route.script.as_ref().and_then(|script| {
+            let silent: ScriptLog = Arc::new(|_: &str| {});
+            LuauScript::open(&script.settings(), base, &silent, None).err()
+        });
+        wrong.extend(script.map(|why| why.under("script").under(&place)));
         let reproxy = route.reproxy.as_ref();
         let reproxy = reproxy.and_then(|it| ReproxyRules::new(it, base, private).err());
         wrong.extend(reproxy.map(|why| why.under(&place)));
@@ -162,6 +170,8 @@ pub(crate) struct RouteEnvironment<'s> {
     pub(crate) body_max: u64,
     /// Rules for fields on every route.
     pub(crate) fields: &'s FieldRuleSets,
+    /// Takes what scripts say.
+    pub(crate) log: &'s ScriptLog,
     /// The routes until now.
     pub(crate) before: &'s [Arc<GatewayRoute>],
 }
@@ -205,6 +215,7 @@ impl GatewayRoute {
             .reproxy
             .as_ref()
             .map(|reproxy| ReproxyRules::new(reproxy, around.base, around.private));
+        let script = open_script(settings, around, before)?;
         let to = destination(settings, around, before)?;
         let purpose = if to.is_some() { RoutePurpose::Leads } else { RoutePurpose::Blocks };
         let own = settings.headers.compile();
@@ -228,6 +239,7 @@ impl GatewayRoute {
         Ok(Self {
             rule: RouteRule { takes, slashes: settings.slashes(), purpose },
             block,
+            script,
             guards,
             to,
             rewrite,
@@ -262,6 +274,17 @@ impl GatewayRoute {
             Some(RouteDestination::Fixed(_) | RouteDestination::Pool(_)) | None => None,
         }
     }
+}
+
+fn open_script(
+    settings: &RouteSettings,
+    around: &RouteEnvironment<'_>,
+    before: Option<&GatewayRoute>,
+) -> Result<Option<LuauScript>, Vec<Complaint>> {
+    let Some(choice) = &settings.script else { return Ok(None) };
+    let before = before.and_then(|route| route.script.as_ref());
+    let script = LuauScript::open(&choice.settings(), around.base, around.log, before);
+    script.map(Some).map_err(|why| vec![why.under("script")])
 }
 
 fn destination(

@@ -58,6 +58,8 @@ pub(crate) enum NoAnswer {
     AllDown(Duration),
     /// All servers have as many requests as they may have.
     Busy,
+    /// The route's script failed before one was asked.
+    ScriptFailed,
 }
 
 impl From<NoAnswer> for GatewayOutcome {
@@ -66,6 +68,7 @@ impl From<NoAnswer> for GatewayOutcome {
             NoAnswer::Failed(why) => Self::Failed(why),
             NoAnswer::AllDown(wait) => Self::Unavailable(wait),
             NoAnswer::Busy => Self::Unavailable(BUSY_RETRY_AFTER),
+            NoAnswer::ScriptFailed => Self::ScriptFailed,
         }
     }
 }

@@ -155,6 +155,7 @@ fn table_of(
         folders: parts.folders.as_ref(),
         body_max: settings.body_max.bytes(),
         fields,
+        log: &parts.log,
         before,
     };
     let mut complaints = Vec::new();

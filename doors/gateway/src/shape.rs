@@ -101,6 +101,9 @@ pub(crate) fn shape(
             }
             ShapedAnswer { response, source: Source::Tunnel, switched: Some(client) }
         }
+        GatewayOutcome::ScriptFailed => {
+            ShapedAnswer::own_page(pages::script_failed(), Source::Failed, reader)
+        }
         GatewayOutcome::Loop => {
             ShapedAnswer::own_page(pages::loop_detected(), Source::Refused, reader)
         }

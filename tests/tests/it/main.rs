@@ -39,6 +39,7 @@ mod pixel_door;
 mod privileges;
 mod reload_keeps;
 mod reproxy;
+mod scripts;
 mod serve;
 mod signer;
 mod splice;

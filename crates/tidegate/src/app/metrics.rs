@@ -6,7 +6,7 @@ use super::RunningApp;
 use super::panics;
 use super::reload::size;
 use ::signer::SignerCounts;
-use door_gateway::{GuardCounts, PatternHits};
+use door_gateway::{GuardCounts, PatternHits, ScriptCounts};
 use http_engine::UnfinishedCounts;
 use ledger::Collector;
 use ledger::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
@@ -21,9 +21,10 @@ use std::fmt;
 const RULES_SHOWN_MAX: usize = 100;
 
 type OfCache = (&'static str, &'static str, MetricType, fn(&CacheStats) -> u64);
+type OfScript = (&'static str, &'static str, fn(&ScriptCounts) -> u64);
 type OfUpstream = (&'static str, &'static str, fn(&UpstreamStats) -> u64);
 
-/// What is told of each cache.
+/// Figures of each cache.
 const BY_CACHE: [OfCache; 5] = [
     ("tidegate_dns_cache_entries", "Answers held", MetricType::Gauge, |it| it.entries as u64),
     ("tidegate_dns_cache_bytes", "Memory of the answers held", MetricType::Gauge, |it| it.bytes),
@@ -39,7 +40,15 @@ const BY_CACHE: [OfCache; 5] = [
     ),
 ];
 
-/// What is told of each upstream resolver.
+/// Figures of each script of the gateway.
+const BY_SCRIPT: [OfScript; 4] = [
+    ("tidegate_script_calls", "Calls of its hooks", |it| it.calls),
+    ("tidegate_script_errors", "Calls that ended with an error", |it| it.errors),
+    ("tidegate_script_ended", "Calls ended because they took too long", |it| it.ended),
+    ("tidegate_script_slow", "Calls that took more than 200 µs", |it| it.slow),
+];
+
+/// Figures of each upstream resolver.
 const BY_UPSTREAM: [OfUpstream; 4] = [
     ("tidegate_upstream_queries", "Questions sent to an upstream resolver", |it| it.sent),
     ("tidegate_upstream_failures", "Questions that it failed", |it| it.failed),
@@ -57,6 +66,7 @@ struct OfGateway {
     counts: GuardCounts,
     /// Those that hit most, first.
     hits: Vec<PatternHits>,
+    scripts: Vec<(String, ScriptCounts)>,
 }
 
 impl OfGateway {
@@ -64,7 +74,7 @@ impl OfGateway {
         let mut hits = gateway.pattern_hits();
         hits.sort_by_key(|it| std::cmp::Reverse(it.hits));
         hits.truncate(RULES_SHOWN_MAX);
-        Self { counts: gateway.guard_counts(), hits }
+        Self { counts: gateway.guard_counts(), hits, scripts: gateway.script_counts() }
     }
 }
 
@@ -160,6 +170,22 @@ impl Collector for ProgramGauges {
     }
 }
 
+fn by_script(
+    scripts: &[(String, ScriptCounts)],
+    encoder: &mut DescriptorEncoder<'_>,
+) -> fmt::Result {
+    for (name, help, count) in BY_SCRIPT {
+        let kind = ConstCounter::new(0u64).metric_type();
+        let mut family = encoder.encode_descriptor(name, help, None, kind)?;
+        for (script, counts) in scripts {
+            let labels = [("script", script.as_str())];
+            let mut encoder = family.encode_family(&labels)?;
+            encoder.encode_counter::<NoLabelSet, _, u64>(&count(counts), None)?;
+        }
+    }
+    Ok(())
+}
+
 impl ProgramGauges {
     fn of_gateway(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let Some(gateway) = &self.gateway else { return Ok(()) };
@@ -174,7 +200,7 @@ impl ProgramGauges {
             let labels = [("list", hit.list.clone()), ("line", hit.line.to_string())];
             family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&hit.hits, None)?;
         }
-        Ok(())
+        by_script(&gateway.scripts, encoder)
     }
 
     fn by_door(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {

@@ -12,6 +12,7 @@ mod import;
 mod lists;
 mod machine;
 mod running;
+mod script;
 mod serve;
 mod setup;
 mod state_place;
@@ -69,6 +70,11 @@ enum CliCommand {
     Get(get::GetArgs),
     /// Translate another program's configuration
     Import(import::ImportArgs),
+    /// Try scripts in Luau, or print the types that editors check them by
+    Script {
+        #[command(subcommand)]
+        what: ScriptCommand,
+    },
     /// Print the JSON Schema of the configuration, for editors
     Schema,
     /// Print the completions for a shell
@@ -135,6 +141,17 @@ enum ListsCommand {
         /// The list
         file: PathBuf,
     },
+}
+
+#[derive(Debug, Subcommand)]
+enum ScriptCommand {
+    /// Run the fixtures of a script: those of hello.luau are in hello.test.yaml
+    Test {
+        /// The script
+        file: PathBuf,
+    },
+    /// Print the types of all that a script may use, for luau-lsp and its like
+    Types,
 }
 
 #[derive(Debug, Subcommand)]
@@ -288,6 +305,13 @@ pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
         CliCommand::Ctl { what } => ctl::ctl(setup, &what),
         CliCommand::Get(args) => get::get(args),
         CliCommand::Import(args) => import::import(&args),
+        CliCommand::Script { what } => match what {
+            ScriptCommand::Test { file } => script::test(&file),
+            ScriptCommand::Types => {
+                print!("{}", scripting::DEFINITIONS);
+                Ok(())
+            }
+        },
         CliCommand::Schema => {
             println!("{:#}", config::schema());
             Ok(())

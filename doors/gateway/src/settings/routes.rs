@@ -17,6 +17,7 @@ use balancer::RequestPriority;
 use http_engine::upgrade::WEBSOCKET;
 use route_matching::{EncodedSlash, PathPattern, PathPrefix, PathRewrite, RewriteSettings};
 use schemars::JsonSchema;
+use scripting::LuauChoice;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
@@ -82,6 +83,8 @@ pub struct RouteSettings {
     pub auth: Option<AuthSettings>,
     /// An authentication service that is asked about each request. Default none.
     pub forward_auth: Option<ForwardAuthSettings>,
+    /// A script in Luau that looks at requests and answers of the route. Default none.
+    pub script: Option<LuauChoice>,
     /// The pool that the rest goes to. Where it is absent, the routes that follow decide.
     pub pool: Option<String>,
     /// Whole segments that are taken off the beginning of the path before a server of the pool is
@@ -157,6 +160,7 @@ impl Default for RouteSettings {
             requests: None,
             auth: None,
             forward_auth: None,
+            script: None,
             pool: None,
             strip_prefix: None,
             rewrite: None,

@@ -12,6 +12,7 @@ mod gateway_framing;
 mod gateway_guards;
 mod gateway_reproxy;
 mod gateway_routing;
+mod gateway_scripts;
 mod gateway_slashes;
 mod gateway_uploads;
 mod gateway_ways;

@@ -26,6 +26,8 @@ impl RouteSettings {
         complaints.extend(self.check_cache());
         complaints.extend(self.check_reproxy());
         complaints.extend(self.check_guards());
+        let script = self.script.as_ref().map(|script| script.settings().check());
+        complaints.extend(script.into_iter().flatten().map(|it| it.under("script")));
         complaints.extend(self.check_edge());
         complaints.extend(self.check_upgrade());
         complaints.extend(self.check_slashes());
@@ -67,6 +69,7 @@ impl RouteSettings {
             ("requests", self.requests.is_some()),
             ("auth", self.auth.is_some()),
             ("forward_auth", self.forward_auth.is_some()),
+            ("script", self.script.is_some()),
         ];
         let guards = guards.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| {
             Complaint::new(name, "the route leads nowhere, so no request gets past it anyway")
