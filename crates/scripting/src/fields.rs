@@ -1,7 +1,7 @@
 //! Header fields as scripts read and change them.
 //!
-//! Framing, the connection's own fields and `Host` are not theirs to set: two readers would
-//! disagree about where a message ends, or whom it is for.
+//! Framing, the coding of the body, the connection's own fields and `Host` are not theirs to set:
+//! two readers would disagree about where a message ends, what it says, or whom it is for.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use mlua::{Either, Error, Lua, LuaString, Table};
@@ -12,8 +12,9 @@ const CHANGES_MAX: u32 = 128;
 const VALUE_BYTES_MAX: usize = 16 * 1024;
 
 /// Fields that no script changes, in requests and answers.
-static FRAMING: [HeaderName; 10] = [
+static FRAMING: [HeaderName; 11] = [
     header::CONNECTION,
+    header::CONTENT_ENCODING,
     header::CONTENT_LENGTH,
     header::HOST,
     HeaderName::from_static("keep-alive"),
