@@ -2,7 +2,7 @@
 //! command of the README and the tutorials answers as they say, and the generated pages are those
 //! of the binary.
 //!
-//! A block of YAML is a whole configuration, so that it can be copied as it stands. Files that it
+//! A block of `yaml` is a whole configuration, so that it can be copied as it stands. Files that it
 //! names are made, `/srv` is a folder of the test.
 
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ fn blocks_of(document: &Path, language: &str) -> Vec<Block> {
 /// Words of a configuration that name a file or a folder below its own.
 fn named_files(text: &str) -> Vec<&str> {
     let is_path = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
-    let endings = [".txt", ".pem", ".key", ".htpasswd", ".hosts", ".d"];
+    let endings = [".txt", ".pem", ".key", ".htpasswd", ".hosts", ".luau", ".d"];
     text.split(|c| !is_path(c))
         .filter(|word| !word.starts_with('/') && endings.iter().any(|it| word.ends_with(it)))
         .collect()
@@ -136,6 +136,7 @@ fn write_configuration(scratch: &Scratch, block: &Block, certificate: &Certifica
             Some("pem") => drop(scratch.write(file, certificate.chain)),
             Some("key") => drop(scratch.write(file, certificate.key)),
             Some("htpasswd") => drop(scratch.write(file, HTPASSWD)),
+            Some("luau") => drop(scratch.write(file, SCRIPT)),
             _ => drop(scratch.write(file, "ads.example\n")),
         }
     }
@@ -145,6 +146,9 @@ fn write_configuration(scratch: &Scratch, block: &Block, certificate: &Certifica
 
 /// A line as `htpasswd -B` writes it.
 const HTPASSWD: &str = "ann:$2y$07$BCryptRequires22Chrcte/VlQH0piJtjXl.0t1XkA8pw9dMXTTOq\n";
+
+/// A script with one hook; those that the manual prints are run by the tests of scripts.
+const SCRIPT: &str = "function on_request(request) end\n";
 
 /// A running Tidegate in a network of its own.
 struct DocumentedEdge {
