@@ -14,6 +14,7 @@ mod listen_check;
 pub mod pages;
 mod proxy_protocol;
 mod request_fields;
+pub mod scripts;
 mod ticket;
 mod tls_accept;
 

@@ -13,7 +13,6 @@ use http_cache::HttpCache;
 use http_front::DoorLimits;
 use policy::RuleText;
 use scripting::ScriptCounts;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -142,11 +141,7 @@ impl GatewayDoor {
     pub fn script_counts(&self) -> Vec<(String, ScriptCounts)> {
         let setup = self.setup.load();
         let scripts = setup.table.routes.iter().filter_map(|route| route.script.as_ref());
-        let mut counts: BTreeMap<&str, ScriptCounts> = BTreeMap::new();
-        for script in scripts {
-            counts.entry(script.name()).or_default().add(script.counts());
-        }
-        counts.into_iter().map(|(name, counts)| (name.to_owned(), counts)).collect()
+        scripts.map(|script| (script.name().to_owned(), script.counts())).collect()
     }
 
     /// The pools as they are now, by name.

@@ -8,7 +8,7 @@ use crate::fields::{self, FieldRules, ValueChange};
 use crate::pages;
 use crate::public;
 use crate::route::GatewayRoute;
-use crate::scripted::ScriptedAsker;
+use crate::scripted;
 use crate::shape::{ShapedAnswer, sign};
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Request, Response, Version};
@@ -16,6 +16,7 @@ use http_body::Body as _;
 use http_engine::Body;
 use http_engine::encoding::AcceptedCodings;
 use http_engine::internal;
+use http_front::scripts::ScriptedAsker;
 use route_matching::ParsedRequest;
 use std::sync::Arc;
 use vocab::Source;
@@ -73,7 +74,7 @@ impl AnswerFinish {
             method: request.method().clone(),
             version: request.version(),
             asker: route
-                .and_then(|route| ScriptedAsker::of(route, caller, parsed, request))
+                .and_then(|route| scripted::asker_of(route, caller, parsed, request))
                 .map(Box::new),
             route: route.cloned(),
         }
@@ -108,9 +109,10 @@ impl AnswerFinish {
 
     /// The answer as the route's script leaves it.
     fn scripted(&self, shaped: ShapedAnswer) -> ShapedAnswer {
-        let (Some(route), Some(asker)) = (&self.route, &self.asker) else { return shaped };
+        let script = self.route.as_ref().and_then(|route| route.script.as_ref());
+        let (Some(script), Some(asker)) = (script, &self.asker) else { return shaped };
         let ShapedAnswer { response, source, switched } = shaped;
-        let (response, source) = match asker.on_response(route, response) {
+        let (response, source) = match asker.on_response(script, response) {
             Some(response) => (response, source),
             None => (pages::script_failed(), Source::Failed),
         };

@@ -66,4 +66,4 @@ pub use balancer::{
 };
 pub use http_cache::CacheEnvironment;
 pub use route_matching::{EncodedSlash, RewriteSettings};
-pub use scripting::{LuauChoice, LuauSettings, OnScriptError, ScriptCounts};
+pub use scripting::{LuauChoice, LuauSettings, OnScriptError};

@@ -1,32 +1,19 @@
 //! The script of a route: its hooks, called with requests and answers of this door.
 //!
-//! The parts of a message are lent to the hook and taken back. Called by `act` before a request
-//! goes where its route leads, by `exchange` before a server is asked, and by `finish` for the
-//! answer.
+//! Called by `act` before a request goes where its route leads, by `exchange` before a server is
+//! asked, and by `finish` for the answer.
 
 use crate::caller::ClientConnection;
 use crate::outcome::{GatewayOutcome, GatewayRefusal};
 use crate::route::GatewayRoute;
 use http::header::HOST;
-use http::{HeaderMap, Method, Request, Response, Uri};
+use http::{Request, Uri};
 use http_engine::Body;
-use http_engine::reply;
+use http_front::scripts::{self, ScriptedAsker, ScriptedClient, ScriptedCourse};
 use route_matching::{BadPath, ParsedRequest, SlashRules};
-use scripting::{
-    LuauScript, OnScriptError, RequestVerdict, ScriptAnswer, ScriptFailure, ScriptHook,
-    ScriptedRequest, ScriptedResponse,
-};
+use scripting::{OnScriptError, ScriptFailure, ScriptHook};
 use std::net::IpAddr;
 use vocab::Source;
-
-/// A request whose answer a script will be shown.
-pub(crate) struct ScriptedAsker {
-    method: Method,
-    uri: Uri,
-    host: String,
-    client: IpAddr,
-    scheme: &'static str,
-}
 
 /// Calls `on_request`. The request as it goes on, if that is at another path; or what the client
 /// gets in place of it.
@@ -36,33 +23,25 @@ pub(crate) fn on_request<B>(
     parsed: &ParsedRequest,
     request: &mut Request<B>,
 ) -> Result<Option<Box<ParsedRequest>>, Box<GatewayOutcome>> {
-    let Some(script) = with_hook(route, ScriptHook::Request) else { return Ok(None) };
-    let mut lent = ScriptedRequest {
-        method: request.method().clone(),
-        uri: std::mem::take(request.uri_mut()),
-        headers: std::mem::take(request.headers_mut()),
-        host: parsed.host.as_str().to_owned(),
-        scheme: caller.scheme(),
-        client: Some(parsed.client),
-    };
-    let verdict = script.on_request(ScriptHook::Request, &mut lent);
-    let RequestVerdict { is_moved, answer, failure } = verdict;
-    *request.headers_mut() = lent.headers;
-    *request.uri_mut() = lent.uri;
-    if failure.is_some() && script.on_error() == OnScriptError::Fail {
-        return Err(Box::new(GatewayOutcome::ScriptFailed));
+    let Some(script) = &route.script else { return Ok(None) };
+    let (method, mut uri) = (request.method().clone(), std::mem::take(request.uri_mut()));
+    let client = client(caller, parsed);
+    let course = scripts::on_request(script, &client, &method, &mut uri, request.headers_mut());
+    *request.uri_mut() = uri;
+    match course {
+        ScriptedCourse::Same => Ok(None),
+        ScriptedCourse::Failed => Err(Box::new(GatewayOutcome::ScriptFailed)),
+        ScriptedCourse::Answered(answer) => {
+            Err(Box::new(GatewayOutcome::Answered(*answer, Source::Local)))
+        }
+        ScriptedCourse::Moved => {
+            let moved = moved_to(route, parsed, request.uri());
+            let moved = moved
+                .map_err(|why| Box::new(GatewayOutcome::Refused(GatewayRefusal::Path(why))))?;
+            *request.uri_mut() = moved.path.parse().unwrap_or_default();
+            Ok(Some(Box::new(moved)))
+        }
     }
-    if let Some(answer) = answer {
-        return Err(Box::new(GatewayOutcome::Answered(answer_of(*answer), Source::Local)));
-    }
-    if !is_moved {
-        return Ok(None);
-    }
-    let moved = moved_to(route, parsed, request.uri());
-    let moved =
-        moved.map_err(|why| Box::new(GatewayOutcome::Refused(GatewayRefusal::Path(why))))?;
-    *request.uri_mut() = moved.path.parse().unwrap_or_default();
-    Ok(Some(Box::new(moved)))
 }
 
 /// Calls `on_upstream` with what a server is about to be sent.
@@ -72,16 +51,13 @@ pub(crate) fn on_upstream(
     client: IpAddr,
     request: &mut Request<Body>,
 ) -> Result<(), ScriptFailure> {
-    let Some(script) = with_hook(route, ScriptHook::Upstream) else { return Ok(()) };
+    let script = route.script.as_ref().filter(|script| script.has(ScriptHook::Upstream));
+    let Some(script) = script else { return Ok(()) };
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-    let mut lent = ScriptedRequest {
-        host: host.unwrap_or_default().to_owned(),
-        method: request.method().clone(),
-        uri: request.uri().clone(),
-        headers: std::mem::take(request.headers_mut()),
-        scheme: caller.scheme(),
-        client: Some(client),
-    };
+    let client =
+        ScriptedClient { host: host.unwrap_or_default(), scheme: caller.scheme(), ip: client };
+    let mut lent = client.request(request.method(), request.uri().clone());
+    lent.headers = std::mem::take(request.headers_mut());
     let verdict = script.on_request(ScriptHook::Upstream, &mut lent);
     *request.headers_mut() = lent.headers;
     match verdict.failure {
@@ -90,53 +66,19 @@ pub(crate) fn on_upstream(
     }
 }
 
-impl ScriptedAsker {
-    /// Kept of a request, where its route has a script that wants to see the answer.
-    pub(crate) fn of<B>(
-        route: &GatewayRoute,
-        caller: &ClientConnection,
-        parsed: &ParsedRequest,
-        request: &Request<B>,
-    ) -> Option<Self> {
-        with_hook(route, ScriptHook::Response)?;
-        Some(Self {
-            method: request.method().clone(),
-            uri: request.uri().clone(),
-            host: parsed.host.as_str().to_owned(),
-            client: parsed.client,
-            scheme: caller.scheme(),
-        })
-    }
-
-    /// Calls `on_response`; none where the script fails the answer.
-    pub(crate) fn on_response(
-        &self,
-        route: &GatewayRoute,
-        mut response: Response<Body>,
-    ) -> Option<Response<Body>> {
-        let Some(script) = with_hook(route, ScriptHook::Response) else { return Some(response) };
-        let mut asked = ScriptedRequest {
-            method: self.method.clone(),
-            uri: self.uri.clone(),
-            headers: HeaderMap::new(),
-            host: self.host.clone(),
-            scheme: self.scheme,
-            client: Some(self.client),
-        };
-        let headers = std::mem::take(response.headers_mut());
-        let mut lent = ScriptedResponse { status: response.status(), headers };
-        let failure = script.on_response(&mut asked, &mut lent);
-        if failure.is_some() && script.on_error() == OnScriptError::Fail {
-            return None;
-        }
-        *response.status_mut() = lent.status;
-        *response.headers_mut() = lent.headers;
-        Some(response)
-    }
+/// Kept of a request, where its route has a script that wants to see the answer.
+pub(crate) fn asker_of<B>(
+    route: &GatewayRoute,
+    caller: &ClientConnection,
+    parsed: &ParsedRequest,
+    request: &Request<B>,
+) -> Option<ScriptedAsker> {
+    let client = client(caller, parsed);
+    ScriptedAsker::of(route.script.as_ref()?, &client, request.method(), request.uri())
 }
 
-fn with_hook(route: &GatewayRoute, hook: ScriptHook) -> Option<&LuauScript> {
-    route.script.as_ref().filter(|script| script.has(hook))
+fn client<'r>(caller: &ClientConnection, parsed: &'r ParsedRequest) -> ScriptedClient<'r> {
+    ScriptedClient { host: parsed.host.as_str(), scheme: caller.scheme(), ip: parsed.client }
 }
 
 /// The same request at the path that a script has set, as its route reads paths.
@@ -151,13 +93,4 @@ fn moved_to(
         Some(raw) => moved.reread(raw, route.rule.slashes),
         None => Ok(moved),
     }
-}
-
-fn answer_of(answer: ScriptAnswer) -> Response<Body> {
-    let mut response = reply::empty(answer.status);
-    response.headers_mut().extend(answer.headers);
-    if !answer.body.is_empty() {
-        *response.body_mut() = Body::full(answer.body);
-    }
-    response
 }

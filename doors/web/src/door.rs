@@ -13,6 +13,7 @@ use crate::tls::{self, ListenerFronts};
 use arc_swap::ArcSwap;
 use file_access::private_files::PrivateFiles;
 use http_front::DoorLimits;
+use scripting::ScriptCounts;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,6 +78,13 @@ impl WebDoor {
         self.state().sites.all.iter().map(|site| site.fastcgi.connections()).sum()
     }
 
+    /// Scripts of sites with what they have done, by the names of their files.
+    pub fn script_counts(&self) -> Vec<(String, ScriptCounts)> {
+        let state = self.state();
+        let scripts = state.sites.all.iter().filter_map(|site| site.script.as_ref());
+        scripts.map(|script| (script.name().to_owned(), script.counts())).collect()
+    }
+
     /// Lines that access logs have lost to a slow or full disk.
     pub fn log_lines_dropped(&self) -> u64 {
         let state = self.state();
@@ -101,8 +109,13 @@ pub fn check_folders(
     base: &Path,
     private: &Arc<PrivateFiles>,
 ) -> Vec<Complaint> {
-    let context =
-        SiteContext { base, logs: LogOpening::Leave, private, watcher: &FolderWatcher::off() };
+    let context = SiteContext {
+        base,
+        logs: LogOpening::Leave,
+        private,
+        watcher: &FolderWatcher::off(),
+        script_log: None,
+    };
     let sites = SiteSet::open(settings, &context, None);
     let mut complaints = sites.err().unwrap_or_default();
     complaints.extend(tls::check_files(settings, base));
@@ -117,7 +130,8 @@ impl WebState {
         before: Option<&SiteSet>,
     ) -> Result<Self, Vec<Complaint>> {
         let (base, private) = (parts.base.as_path(), &parts.private);
-        let context = SiteContext { base, logs: LogOpening::Open, private, watcher };
+        let script_log = Some(&parts.log);
+        let context = SiteContext { base, logs: LogOpening::Open, private, watcher, script_log };
         let sites = SiteSet::open(settings, &context, before)?;
         Ok(Self { sites, listeners: ListenerFronts::open(settings, parts)? })
     }

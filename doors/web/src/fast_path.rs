@@ -195,7 +195,8 @@ impl WebFastPath {
     }
 
     /// The site and its file at this path, if that is in memory or can be kept there now, and
-    /// nothing stands before it: another handshake, a password, HTTPS, a redirect, a script.
+    /// nothing comes before it: another handshake, a password, HTTPS, a redirect, a script of any
+    /// sort.
     fn find(
         &self,
         host: Name<'_>,
@@ -209,6 +210,7 @@ impl WebFastPath {
         if !site.handshake_demand.allows(context)
             || site.sends_on(context, forwarded).is_some()
             || site.auth.guards(&text)
+            || site.script.is_some()
             || site.rules.redirect(&text).is_some()
         {
             return None;

@@ -85,9 +85,14 @@ pub fn check_folder(
     base: &Path,
     private: &Arc<PrivateFiles>,
 ) -> Vec<Complaint> {
-    let context =
-        SiteContext { base, logs: LogOpening::Leave, private, watcher: &FolderWatcher::off() };
-    Site::open(0, settings, &context).err().unwrap_or_default()
+    let context = SiteContext {
+        base,
+        logs: LogOpening::Leave,
+        private,
+        watcher: &FolderWatcher::off(),
+        script_log: None,
+    };
+    Site::open(0, settings, &context, None).err().unwrap_or_default()
 }
 
 impl FolderService {
@@ -100,9 +105,14 @@ impl FolderService {
     /// the access log count for nothing. Complaints have paths relative to them.
     pub fn open(&self, settings: &SiteSettings, base: &Path) -> Result<SiteFolder, Vec<Complaint>> {
         let watcher = self.watcher.get_or_init(FolderWatcher::start);
-        let context =
-            SiteContext { base, logs: LogOpening::Leave, private: &self.private, watcher };
-        let site = Site::open(0, settings, &context)?;
+        let context = SiteContext {
+            base,
+            logs: LogOpening::Leave,
+            private: &self.private,
+            watcher,
+            script_log: None,
+        };
+        let site = Site::open(0, settings, &context, None)?;
         Ok(SiteFolder { site: Arc::new(site), ledger: self.ledger.clone() })
     }
 }
@@ -116,9 +126,9 @@ impl SiteFolder {
         request: Request<Incoming>,
     ) -> (Response<Body>, Source) {
         let (site, now) = (&self.site, visitor.now);
-        let (head, body) = request.into_parts();
-        let target = PathTarget::parse(head.uri.path());
-        let outcome = match &target {
+        let (mut head, body) = request.into_parts();
+        let mut target = PathTarget::parse(head.uri.path());
+        let outcome = match &mut target {
             Err(why) => WebOutcome::Refused(WebRefusal::Path(*why)),
             Ok(target) => match path_standing(site, target) {
                 None => WebOutcome::NotOpened(NotOpened::NotFound),
@@ -128,7 +138,7 @@ impl SiteFolder {
                     let (host, context) = (host.as_str(), &context);
                     let ledger = &self.ledger;
                     let mut visit = SiteVisit { site, host, user, context, ledger, now };
-                    visit::answer(&mut visit, standing, target, &head, body).await
+                    visit::answer(&mut visit, standing, target, &mut head, body).await
                 }
             },
         };

@@ -183,8 +183,9 @@ mod tests {
         };
         let watcher = FolderWatcher::start();
         let (logs, private) = (LogOpening::Leave, Arc::default());
-        let context = SiteContext { base: &root, logs, private: &private, watcher: &watcher };
-        let site = Site::open(0, &settings, &context).unwrap();
+        let (private, watcher) = (&private, &watcher);
+        let context = SiteContext { base: &root, logs, private, watcher, script_log: None };
+        let site = Site::open(0, &settings, &context, None).unwrap();
         let now = transport::clock::now();
         let target = PathTarget::parse("/a.css").unwrap();
         let kept = || match look(&site, "/a.css", &target, now) {

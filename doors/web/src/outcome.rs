@@ -7,7 +7,8 @@ use crate::fastcgi::{ScriptAnswer, ScriptFailure};
 use crate::listing::ListedFolder;
 use crate::path::BadPath;
 use crate::root::NotOpened;
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, Response, StatusCode};
+use http_engine::Body;
 use policy::RuleText;
 use vocab::Source;
 
@@ -20,6 +21,10 @@ pub(crate) enum WebOutcome {
     Listing(ListedFolder),
     /// What a script says, or why it says nothing.
     Script(Result<ScriptAnswer, ScriptFailure>),
+    /// Answered by the site's script in Luau.
+    Luau(Box<Response<Body>>),
+    /// The site's script in Luau failed.
+    LuauFailed,
     /// A name and a password are due.
     Unauthorized(HeaderValue),
     /// Too many passwords are being checked.
@@ -55,8 +60,11 @@ impl WebOutcome {
             | Self::Moved(..)
             | Self::Secure(_)
             | Self::NotOpened(NotOpened::NotFound | NotOpened::Forbidden) => Source::File,
+            Self::Luau(_) => Source::Local,
             Self::Script(Ok(_)) => Source::Origin,
-            Self::Script(Err(_)) | Self::NotOpened(NotOpened::Failed) => Source::Failed,
+            Self::LuauFailed | Self::Script(Err(_)) | Self::NotOpened(NotOpened::Failed) => {
+                Source::Failed
+            }
         }
     }
 }

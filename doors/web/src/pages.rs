@@ -55,6 +55,11 @@ pub(crate) fn forbidden() -> Response<Body> {
     plain(StatusCode::FORBIDDEN, "This file cannot be read by the server.\n")
 }
 
+/// The site's script in Luau failed. The log has its line; the public needs no more.
+pub(crate) fn luau_failed() -> Response<Body> {
+    plain(StatusCode::INTERNAL_SERVER_ERROR, "This cannot be answered at the moment.\n")
+}
+
 /// A script's server failed: why, in words that tell nothing of the machine.
 pub(crate) fn script_failed(status: StatusCode) -> Response<Body> {
     plain(

@@ -5,6 +5,7 @@ use crate::connection::WebConnection;
 use crate::door::WebDoor;
 use crate::handshake::WebContext;
 use crate::outcome::{WebOutcome, WebRefusal};
+use crate::pages;
 use crate::path::{self, BadPath, PathTarget};
 use crate::record::{CountedBody, PendingLine};
 use crate::root::NotOpened;
@@ -17,6 +18,7 @@ use http::{Request, Response, request};
 use http_body::Body as _;
 use http_engine::content::FileContent;
 use http_engine::{Body, Incoming, kind};
+use http_front::scripts::{ScriptedAsker, ScriptedClient};
 use http_front::{RequestTicket, host_of, page_of, target_authority};
 use ledger::EventSubject;
 use policy::{Ask, Policy, RuleText, Verdict};
@@ -45,8 +47,8 @@ pub(crate) async fn answer(
     let mut ticket = RequestTicket::open(&door.parts.ledger, Door::Web, now, client);
 
     // read
-    let (head, body) = request.into_parts();
-    let wish = read(&head, context);
+    let (mut head, body) = request.into_parts();
+    let mut wish = read(&head, context);
     ticket.asked(wish.kind, EventSubject::url(&wish.url));
     let (site, standing) = route(table, &wish);
     let log = site.and_then(|site| site.log.clone());
@@ -58,15 +60,17 @@ pub(crate) async fn answer(
     ticket.decided(verdict.action, verdict.cause);
 
     // act
-    let outcome = match (verdict.action, site, &wish.target) {
-        (Action::Block, _, _) => WebOutcome::Blocked(rule_text(&policy, verdict, &wish)),
-        (Action::Pass, _, Err(why)) if reads(&head) => WebOutcome::Refused(WebRefusal::Path(*why)),
-        (Action::Pass, _, Err(_)) => WebOutcome::Refused(WebRefusal::Method),
-        (Action::Pass, None, Ok(_)) => WebOutcome::NotOpened(NotOpened::NotFound),
-        (Action::Pass, Some(site), Ok(target)) => {
+    let rule = (verdict.action == Action::Block).then(|| rule_text(&policy, verdict, &wish));
+    let asker = site.and_then(|site| asker_of(site, context, &wish, &head));
+    let outcome = match (rule, site, &mut wish.target) {
+        (Some(rule), _, _) => WebOutcome::Blocked(rule),
+        (None, _, Err(why)) if reads(&head) => WebOutcome::Refused(WebRefusal::Path(*why)),
+        (None, _, Err(_)) => WebOutcome::Refused(WebRefusal::Method),
+        (None, None, Ok(_)) => WebOutcome::NotOpened(NotOpened::NotFound),
+        (None, Some(site), Ok(target)) => {
             let (host, ledger) = (wish.host.as_str(), &door.parts.ledger);
             let mut visit = SiteVisit { site, host, user: None, context, ledger, now };
-            let outcome = visit::answer(&mut visit, standing, target, &head, body).await;
+            let outcome = visit::answer(&mut visit, standing, target, &mut head, body).await;
             if let Some(line) = &mut line {
                 line.user(visit.user);
             }
@@ -75,15 +79,21 @@ pub(crate) async fn answer(
     };
 
     // review
-    let source = outcome.source();
+    let mut source = outcome.source();
 
     // shape
     let site = site.map(Arc::as_ref);
-    let (mut response, payload) = shape(outcome, site, &head, wish.target.as_ref().ok(), now);
+    let (mut response, mut payload) = shape(outcome, site, &head, wish.target.as_ref().ok(), now);
     if context.handshake().is_some()
         && let Some(hsts) = site.and_then(|site| site.hsts.as_ref())
     {
         response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
+    }
+    if let Some((asker, script)) = asker.zip(site.and_then(|site| site.script.as_ref())) {
+        (response, payload, source) = asker.on_response(script, response).map_or_else(
+            || (pages::luau_failed(), FilePayload::Buffered, Source::Failed),
+            |response| (response, payload, source),
+        );
     }
 
     // record
@@ -111,6 +121,18 @@ fn read(head: &request::Parts, context: &WebContext) -> WebRequest {
         },
         target,
     }
+}
+
+/// Kept of a request for the site's script in Luau, where that wants to see the answer.
+fn asker_of(
+    site: &Site,
+    context: &WebContext,
+    wish: &WebRequest,
+    head: &request::Parts,
+) -> Option<ScriptedAsker> {
+    let (scheme, ip) = (context.scheme(), context.client_ip());
+    let client = ScriptedClient { host: wish.host.as_str(), scheme, ip };
+    ScriptedAsker::of(site.script.as_ref()?, &client, &head.method, &head.uri)
 }
 
 /// The site that a request is for, if there is one.

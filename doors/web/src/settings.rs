@@ -21,6 +21,7 @@ use crate::compress::CompressChoice;
 use crate::fastcgi::FastcgiChoice;
 use crate::hsts::HstsSettings;
 use schemars::JsonSchema;
+use scripting::LuauChoice;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
@@ -86,6 +87,8 @@ pub struct SiteSettings {
     pub fastcgi: BTreeMap<String, FastcgiChoice>,
     /// Paths that ask for a name and a password. Default none.
     pub auth: Vec<AuthSettings>,
+    /// A script in Luau that looks at requests and answers of the site. Default none.
+    pub script: Option<LuauChoice>,
     /// An access log. Default none: the ledger has every request anyway.
     pub access_log: Option<AccessLogChoice>,
     /// True if every request without TLS is sent on to `https://` (308). Default false.
@@ -128,6 +131,7 @@ impl Default for SiteSettings {
             compress: CompressChoice::default(),
             fastcgi: BTreeMap::new(),
             auth: Vec::new(),
+            script: None,
             access_log: None,
             redirect_https: false,
             trusted_proxies: Vec::new(),

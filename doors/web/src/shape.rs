@@ -42,6 +42,12 @@ pub(crate) fn shape(
             return (response, FilePayload::Streaming);
         }
         (WebOutcome::Script(Err(why)), _) => pages::script_failed(why.status()),
+        (WebOutcome::Luau(answer), _) => {
+            // The script's body is the answer, whatever the status.
+            own_page = None;
+            *answer
+        }
+        (WebOutcome::LuauFailed, _) => pages::luau_failed(),
         (WebOutcome::Unauthorized(challenge), _) => pages::unauthorized(challenge),
         (WebOutcome::Busy, _) => pages::script_failed(StatusCode::SERVICE_UNAVAILABLE),
         (WebOutcome::Secure(location), _) => pages::secure(location),

@@ -22,6 +22,7 @@ use crate::store::{FileStore, FolderWatcher};
 use file_access::beneath::RootError;
 use file_access::private_files::PrivateFiles;
 use http::HeaderValue;
+use scripting::{LuauScript, ScriptLog};
 use std::path::Path;
 use std::sync::Arc;
 use transport::clock;
@@ -46,6 +47,8 @@ pub(crate) struct Site {
     pub(crate) compress: Option<SiteCompression>,
     pub(crate) fastcgi: FastcgiServers,
     pub(crate) auth: SiteAuth,
+    /// Asked about requests and answers.
+    pub(crate) script: Option<LuauScript>,
     pub(crate) log: Option<Arc<AccessLog>>,
     /// The port of HTTPS that every request in the clear is sent on to.
     redirect: Option<u16>,
@@ -64,6 +67,8 @@ pub(crate) struct SiteContext<'c> {
     /// Files and folders that no site serves.
     pub(crate) private: &'c Arc<PrivateFiles>,
     pub(crate) watcher: &'c Arc<FolderWatcher>,
+    /// Takes the lines of scripts; none where nothing is served yet.
+    pub(crate) script_log: Option<&'c ScriptLog>,
 }
 
 /// Tells whether access logs are opened, which makes files.
@@ -92,13 +97,14 @@ impl Site {
     }
 
     /// Opens the site with this number; what is wrong is returned, with paths relative to its
-    /// entry.
+    /// entry. `before` is what stood in its place: its script's globals and shared values stay.
     pub(crate) fn open(
         number: usize,
         settings: &SiteSettings,
         context: &SiteContext<'_>,
+        before: Option<&Self>,
     ) -> Result<Self, Vec<Complaint>> {
-        let &SiteContext { base, logs, private, watcher } = context;
+        let &SiteContext { base, logs, private, watcher, .. } = context;
         let mut complaints = settings.check();
         let hosts = settings.hosts.iter().filter_map(|host| HostPattern::parse(host).ok());
         let path = base.join(&settings.root);
@@ -111,6 +117,10 @@ impl Site {
                     complaints.push(wrong);
                 }
             }
+        });
+        let script = open_script(settings, context, before).unwrap_or_else(|wrong| {
+            complaints.push(wrong.under("script"));
+            None
         });
         // A file is made only for a site that will be.
         let log = match &settings.access_log {
@@ -144,6 +154,7 @@ impl Site {
                 compress: settings.compress.settings().map(SiteCompression::new),
                 fastcgi: FastcgiServers::new(&settings.fastcgi),
                 auth,
+                script,
                 log,
                 redirect: settings
                     .redirect_https
@@ -154,6 +165,18 @@ impl Site {
             (Ok(_) | Err(()), _) => Err(complaints),
         }
     }
+}
+
+fn open_script(
+    settings: &SiteSettings,
+    context: &SiteContext<'_>,
+    before: Option<&Site>,
+) -> Result<Option<LuauScript>, Complaint> {
+    let Some(choice) = &settings.script else { return Ok(None) };
+    let silent: ScriptLog = Arc::new(|_: &str| {});
+    let log = context.script_log.unwrap_or(&silent);
+    let before = before.and_then(|before| before.script.as_ref());
+    LuauScript::open(&choice.settings(), context.base, log, before).map(Some)
 }
 
 fn no_root(root: &str, why: &RootError) -> Complaint {

@@ -34,7 +34,8 @@ impl SiteSet {
                 all.push(same);
                 continue;
             }
-            match Site::open(index, site, context) {
+            let replaced = before.and_then(|before| before.all.get(index));
+            match Site::open(index, site, context, replaced.map(Arc::as_ref)) {
                 Ok(site) => all.push(Arc::new(site)),
                 Err(wrong) => {
                     complaints.extend(wrong.into_iter().map(|it| it.under(&index.to_string())));
@@ -54,12 +55,13 @@ impl SiteSet {
         Ok(Self { all, settings: settings.to_vec(), tables })
     }
 
-    /// The site with this number, if nothing about it is another. One that asks for passwords is
-    /// opened anew: its file of users may have changed.
+    /// The site with this number, if nothing about it is another. One that asks for passwords or a
+    /// script is opened anew: its files may have changed.
     fn same(&self, number: usize, settings: &SiteSettings, base: &Path) -> Option<Arc<Site>> {
         let site = self.all.get(number)?;
         let is_same = self.settings.get(number) == Some(settings)
             && settings.auth.is_empty()
+            && settings.script.is_none()
             // A folder that is gone is complained about.
             && base.join(&settings.root).is_dir();
         is_same.then(|| Arc::clone(site))

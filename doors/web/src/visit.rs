@@ -17,6 +17,7 @@ use crate::script;
 use crate::site::Site;
 use http::{Method, request};
 use http_engine::Incoming;
+use http_front::scripts::{self, ScriptedClient, ScriptedCourse};
 use ledger::Ledger;
 use std::sync::Arc;
 use vocab::Now;
@@ -32,6 +33,14 @@ pub(crate) struct SiteVisit<'r> {
     /// Where scripts' complaints go.
     pub(crate) ledger: &'r Ledger,
     pub(crate) now: Now,
+}
+
+impl<'r> SiteVisit<'r> {
+    /// The client, as scripts in Luau are told.
+    fn scripted(&self) -> ScriptedClient<'r> {
+        let (scheme, ip) = (self.context.scheme(), self.context.client_ip());
+        ScriptedClient { host: self.host, scheme, ip }
+    }
 }
 
 /// Where a path stands to its site.
@@ -51,8 +60,8 @@ pub(crate) fn reads(head: &request::Parts) -> bool {
 pub(crate) async fn answer(
     visit: &mut SiteVisit<'_>,
     standing: PathStanding,
-    target: &PathTarget,
-    head: &request::Parts,
+    target: &mut PathTarget,
+    head: &mut request::Parts,
     body: Incoming,
 ) -> WebOutcome {
     match standing {
@@ -66,14 +75,17 @@ pub(crate) async fn answer(
 
 async fn act(
     visit: &mut SiteVisit<'_>,
-    target: &PathTarget,
-    head: &request::Parts,
+    target: &mut PathTarget,
+    head: &mut request::Parts,
     body: Incoming,
 ) -> WebOutcome {
-    let path = target.text();
-    if let Err(outcome) = admit(visit, &path, head).await {
+    if let Err(outcome) = admit(visit, &target.text(), head).await {
         return outcome;
     }
+    if let Err(outcome) = consult(visit, target, head).await {
+        return outcome;
+    }
+    let (target, head, path) = (&*target, &*head, target.text());
     let (site, now) = (visit.site, visit.now);
     if let Some((to, status)) = site.rules.redirect(&path) {
         return WebOutcome::Moved(to, status);
@@ -122,6 +134,28 @@ async fn admit(
         return Err(location.map_or(WebOutcome::Refused(WebRefusal::Plain), WebOutcome::Secure));
     }
     identify(visit, path, head).await
+}
+
+/// Asks the site's script in Luau, which may change the head and where it leads; or returns what
+/// is answered instead.
+async fn consult(
+    visit: &mut SiteVisit<'_>,
+    target: &mut PathTarget,
+    head: &mut request::Parts,
+) -> Result<(), WebOutcome> {
+    let Some(script) = &visit.site.script else { return Ok(()) };
+    let client = visit.scripted();
+    match scripts::on_request(script, &client, &head.method, &mut head.uri, &mut head.headers) {
+        ScriptedCourse::Same => Ok(()),
+        ScriptedCourse::Failed => Err(WebOutcome::LuauFailed),
+        ScriptedCourse::Answered(answer) => Err(WebOutcome::Luau(answer)),
+        ScriptedCourse::Moved => {
+            let moved = PathTarget::parse(head.uri.path());
+            *target = moved.map_err(|why| WebOutcome::Refused(WebRefusal::Path(why)))?;
+            // The other path may have a password of its own.
+            identify(visit, &target.text(), head).await
+        }
+    }
 }
 
 /// Asks for a name and a password where the path wants them.

@@ -278,7 +278,7 @@ impl RunningApp {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.get()
     }
 
-    fn web_door(&self) -> Option<Arc<WebDoor>> {
+    pub(super) fn web_door(&self) -> Option<Arc<WebDoor>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.get()
     }
 

@@ -6,7 +6,7 @@ use super::RunningApp;
 use super::panics;
 use super::reload::size;
 use ::signer::SignerCounts;
-use door_gateway::{GuardCounts, PatternHits, ScriptCounts};
+use door_gateway::{GuardCounts, PatternHits};
 use http_engine::UnfinishedCounts;
 use ledger::Collector;
 use ledger::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
@@ -14,6 +14,7 @@ use ledger::prometheus_client::metrics::MetricType;
 use ledger::prometheus_client::metrics::counter::ConstCounter;
 use ledger::prometheus_client::metrics::gauge::ConstGauge;
 use resolver::{CacheStats, ResolverStats, UpstreamStats};
+use scripting::ScriptCounts;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -66,7 +67,6 @@ struct OfGateway {
     counts: GuardCounts,
     /// Those that hit most, first.
     hits: Vec<PatternHits>,
-    scripts: Vec<(String, ScriptCounts)>,
 }
 
 impl OfGateway {
@@ -74,7 +74,7 @@ impl OfGateway {
         let mut hits = gateway.pattern_hits();
         hits.sort_by_key(|it| std::cmp::Reverse(it.hits));
         hits.truncate(RULES_SHOWN_MAX);
-        Self { counts: gateway.guard_counts(), hits, scripts: gateway.script_counts() }
+        Self { counts: gateway.guard_counts(), hits }
     }
 }
 
@@ -87,6 +87,8 @@ pub(super) struct ProgramGauges {
     signer: SignerCounts,
     collected: Vec<door_dns::CollectedRuns>,
     gateway: Option<OfGateway>,
+    /// By the names of their files, those of all doors.
+    scripts: BTreeMap<String, ScriptCounts>,
     gateway_upgrades: Option<u32>,
     unfinished: Vec<(&'static str, UnfinishedCounts)>,
     panics: BTreeMap<String, u64>,
@@ -103,11 +105,22 @@ impl ProgramGauges {
             signer: app.signer.counts(),
             collected: app.collected(),
             gateway: app.gateway_door().as_deref().map(OfGateway::of),
+            scripts: script_counts(app),
             gateway_upgrades: app.gateway_upgrades(),
             unfinished: app.unfinished_requests(),
             panics: panics::counts(),
         }
     }
+}
+
+fn script_counts(app: &RunningApp) -> BTreeMap<String, ScriptCounts> {
+    let at_gateway = app.gateway_door().map(|gateway| gateway.script_counts());
+    let at_web = app.web_door().map(|web| web.script_counts());
+    let mut counts: BTreeMap<String, ScriptCounts> = BTreeMap::new();
+    for (name, of_route) in at_gateway.into_iter().chain(at_web).flatten() {
+        counts.entry(name).or_default().add(of_route);
+    }
+    counts
 }
 
 fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> fmt::Result {
@@ -160,6 +173,7 @@ impl Collector for ProgramGauges {
             signer.rate_limited,
         )?;
         self.of_gateway(to)?;
+        by_script(&self.scripts, to)?;
         if let Some(open) = self.gateway_upgrades {
             let help = "Connections through the gateway that have left HTTP, as WebSockets do";
             gauge(to, "tidegate_gateway_upgrades_open", help, open.into())?;
@@ -171,7 +185,7 @@ impl Collector for ProgramGauges {
 }
 
 fn by_script(
-    scripts: &[(String, ScriptCounts)],
+    scripts: &BTreeMap<String, ScriptCounts>,
     encoder: &mut DescriptorEncoder<'_>,
 ) -> fmt::Result {
     for (name, help, count) in BY_SCRIPT {
@@ -200,7 +214,7 @@ impl ProgramGauges {
             let labels = [("list", hit.list.clone()), ("line", hit.line.to_string())];
             family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&hit.hits, None)?;
         }
-        by_script(&gateway.scripts, encoder)
+        Ok(())
     }
 
     fn by_door(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {

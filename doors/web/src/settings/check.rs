@@ -57,6 +57,9 @@ impl SiteSettings {
             self.compress.check().into_iter().map(under("compress")).collect();
         complaints.extend(crate::fastcgi::check(&self.fastcgi).into_iter().map(under("fastcgi")));
         complaints.extend(crate::auth::check(&self.auth).into_iter().map(under("auth")));
+        if let Some(script) = &self.script {
+            complaints.extend(script.settings().check().into_iter().map(under("script")));
+        }
         if let Some(log) = &self.access_log {
             complaints.extend(log.check().into_iter().map(under("access_log")));
         }

@@ -10,6 +10,7 @@ mod guarded;
 mod https;
 mod lanes;
 mod listing;
+mod luau;
 mod order;
 mod php;
 mod proxied;
