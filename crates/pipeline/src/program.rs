@@ -223,6 +223,8 @@ pub enum OwnAnswer {
     Records,
     /// Names that are answered by what they mean.
     Special,
+    /// Answers of its script.
+    Script,
     /// What its policy blocks.
     Policy,
     /// Types that it does not look up.

@@ -1,4 +1,5 @@
-//! Scripts in Luau that look at requests and change them: `script:` of a route.
+//! Scripts in Luau that look at requests and change them: `script:` of a route, a site or the DNS
+//! door.
 //!
 //! A [`LuauScript`] is read and compiled once, at `check` and at a reload. Each core has one
 //! virtual machine, made when a request there first meets a script, and in it an environment a
@@ -17,6 +18,7 @@ mod fixtures;
 mod hook;
 mod log_budget;
 mod machine;
+mod query;
 mod request;
 mod response;
 mod script;
@@ -30,10 +32,11 @@ pub use failure::{FailureCause, ScriptFailure};
 pub use fixtures::{
     FixtureCase, FixtureOutcome, FixtureRequest, FixtureResponse, FixtureSent, ScriptFixtures,
 };
-pub use hook::ScriptHook;
+pub use hook::{ScriptHook, ScriptPlace};
+pub use query::{QueryAnswer, ScriptedQuery};
 pub use request::{ScriptAnswer, ScriptedRequest};
 pub use response::ScriptedResponse;
-pub use script::{LuauScript, RequestVerdict, ScriptLog};
+pub use script::{LuauScript, QueryVerdict, RequestVerdict, ScriptLog};
 pub use settings::{LuauChoice, LuauSettings, OnScriptError};
 
 /// Types of everything that a script may use, for editors that check Luau.

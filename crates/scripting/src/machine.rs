@@ -8,6 +8,7 @@ use crate::deadline::HookDeadline;
 use crate::environment::ScriptEnvironment;
 use crate::failure::{FailureCause, ScriptFailure};
 use crate::hook::ScriptHook;
+use crate::query::{QueryAnswer, QueryObject, ScriptedQuery};
 use crate::request::{RequestChanges, RequestObject, ScriptedRequest};
 use crate::response::{ResponseObject, ScriptedResponse};
 use foldhash::fast::RandomState;
@@ -35,6 +36,7 @@ pub(crate) struct ScriptMachine {
     deadline: Rc<HookDeadline>,
     request: (RequestObject, AnyUserData),
     response: (ResponseObject, AnyUserData),
+    query: (QueryObject, AnyUserData),
     /// By number of the script; one that could not be loaded is not tried again.
     environments: HashMap<u64, Result<ScriptEnvironment, ScriptFailure>, RandomState>,
 }
@@ -82,7 +84,9 @@ impl ScriptMachine {
         let (request, response) = (RequestObject::default(), ResponseObject::default());
         let request = (request.clone(), lua.create_userdata(request)?);
         let response = (response.clone(), lua.create_userdata(response)?);
-        Ok(Self { lua, deadline, request, response, environments: HashMap::default() })
+        let query = QueryObject::default();
+        let query = (query.clone(), lua.create_userdata(query)?);
+        Ok(Self { lua, deadline, request, response, query, environments: HashMap::default() })
     }
 
     /// Loads a script; which hooks it has.
@@ -138,6 +142,18 @@ impl ScriptMachine {
         held.lend(hook, request);
         let outcome = function.call::<()>(object);
         (held.take_back(request), outcome)
+    }
+
+    /// Calls `on_query` with a question; the answer that the script gave.
+    pub(crate) fn call_with_query(
+        &self,
+        function: &Function,
+        query: &ScriptedQuery<'_>,
+    ) -> (Option<QueryAnswer>, mlua::Result<()>) {
+        let (held, object) = &self.query;
+        held.lend(query);
+        let outcome = function.call::<()>(object);
+        (held.take_back(), outcome)
     }
 
     /// Calls `on_response` with an answer and what it is for.

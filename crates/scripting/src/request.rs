@@ -99,7 +99,7 @@ impl RequestObject {
         let (hook, mut held) = self.held()?;
         match hook {
             ScriptHook::Request | ScriptHook::Upstream => {}
-            ScriptHook::Response => {
+            ScriptHook::Query | ScriptHook::Response => {
                 return Err(Error::runtime("the request was sent already; change the response"));
             }
         }
@@ -111,7 +111,7 @@ impl RequestObject {
     fn to_decide(&self, what: &str) -> mlua::Result<RefMut<'_, HeldRequest>> {
         match self.held()? {
             (ScriptHook::Request, held) => Ok(held),
-            (hook @ (ScriptHook::Upstream | ScriptHook::Response), _) => {
+            (hook @ (ScriptHook::Query | ScriptHook::Upstream | ScriptHook::Response), _) => {
                 Err(Error::runtime(format!("{} cannot {what}; do it in on_request", hook.name())))
             }
         }

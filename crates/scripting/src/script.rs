@@ -2,12 +2,13 @@
 
 use crate::code::{ScriptCode, ScriptCounts};
 use crate::failure::ScriptFailure;
-use crate::hook::ScriptHook;
+use crate::hook::{ScriptHook, ScriptPlace};
 use crate::log_budget::LogBudget;
 use crate::machine::{self, ScriptMachine};
+use crate::query::{QueryAnswer, ScriptedQuery};
 use crate::request::{RequestChanges, ScriptAnswer, ScriptedRequest};
 use crate::response::ScriptedResponse;
-use crate::settings::{LuauSettings, OnScriptError};
+use crate::settings::{LuauChoice, LuauSettings, OnScriptError};
 use mlua::chunk::Compiler;
 use std::fmt;
 use std::path::Path;
@@ -38,7 +39,37 @@ pub struct RequestVerdict {
     pub failure: Option<ScriptFailure>,
 }
 
+/// Verdict of a hook about a DNS question.
+#[derive(Debug)]
+pub struct QueryVerdict {
+    /// The answer that it gave, if it did.
+    pub answer: Option<QueryAnswer>,
+    /// Why it did not end well.
+    pub failure: Option<ScriptFailure>,
+}
+
 impl LuauScript {
+    /// Opens the script of a place as [`LuauScript::open`] does; one without a hook of that place
+    /// is refused. Complaints have paths relative to the place.
+    pub fn open_at(
+        place: ScriptPlace,
+        choice: &LuauChoice,
+        base: &Path,
+        log: &ScriptLog,
+        before: Option<&Self>,
+    ) -> Result<Self, Complaint> {
+        let opened = Self::open(&choice.settings(), base, log, before);
+        let script = opened.map_err(|why| why.under("script"))?;
+        if !place.hooks().iter().any(|hook| script.has(*hook)) {
+            let known: Vec<&str> = place.hooks().iter().map(|hook| hook.name()).collect();
+            let (name, place) = (script.name(), place.name());
+            let message = format!("{name} defines no hook that {place} calls");
+            return Err(Complaint::new("script", message)
+                .remedy(format!("define a function of these: {}", known.join(", "))));
+        }
+        Ok(script)
+    }
+
     /// Reads the script of these settings, a relative file from `base`, compiles it and runs its
     /// own lines once, to know its hooks. `before` is what stood in its place: an unchanged one is
     /// kept with its globals, and a changed one keeps what was shared.
@@ -137,6 +168,18 @@ impl LuauScript {
         self.code.note(&outcome);
         let RequestChanges { is_moved, answer } = changes;
         RequestVerdict { is_moved, answer, failure: outcome.err() }
+    }
+
+    /// Calls `on_query`.
+    pub fn on_query(&self, query: &ScriptedQuery<'_>) -> QueryVerdict {
+        let mut answer = None;
+        let outcome = machine::call(&self.code, ScriptHook::Query, |machine, function| {
+            let (given, outcome) = machine.call_with_query(function, query);
+            answer = given;
+            outcome
+        });
+        self.code.note(&outcome);
+        QueryVerdict { answer, failure: outcome.err() }
     }
 
     /// Calls `on_response`. `asked` is what the answer is for, without its fields.

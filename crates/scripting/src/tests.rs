@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::{
-    FailureCause, LuauScript, LuauSettings, RequestVerdict, ScriptFailure, ScriptHook, ScriptLog,
-    ScriptedRequest, ScriptedResponse,
+    FailureCause, LuauChoice, LuauScript, LuauSettings, QueryAnswer, RequestVerdict, ScriptFailure,
+    ScriptHook, ScriptLog, ScriptPlace, ScriptedQuery, ScriptedRequest, ScriptedResponse,
 };
 use http::header::{HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
@@ -393,4 +393,48 @@ fn a_script_that_did_not_change_keeps_its_globals() {
     let again = compiled(source, Some(&first)).unwrap();
     let (request, _) = asked(&again);
     assert_eq!(request.headers.get("x").unwrap(), "2");
+}
+
+#[test]
+fn a_place_wants_a_script_with_a_hook_that_it_calls() {
+    let folder = std::env::temp_dir().join(format!("tidegate-places-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let open = |place: ScriptPlace, hook: &str| {
+        std::fs::write(folder.join("a.luau"), format!("function {hook}() end")).unwrap();
+        let choice = LuauChoice::File("a.luau".into());
+        LuauScript::open_at(place, &choice, &folder, &quiet(), None)
+    };
+    for place in [ScriptPlace::Dns, ScriptPlace::Site, ScriptPlace::Route] {
+        for hook in ScriptHook::ALL {
+            let is_called = place.hooks().contains(&hook);
+            assert_eq!(open(place, hook.name()).is_ok(), is_called, "{place:?} {hook:?}");
+        }
+    }
+    let why = open(ScriptPlace::Site, "on_upstream").unwrap_err();
+    assert_eq!(why.message, "a.luau defines no hook that a site calls");
+    assert_eq!(why.remedy.as_deref(), Some("define a function of these: on_request, on_response"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_query_is_over_when_its_hook_is() {
+    let script = script(
+        "local kept
+        function on_query(query)
+            if kept then kept:nxdomain() end
+            kept = query
+            query:respond({ '192.0.2.1', '2001:db8::1' }, 5)
+        end
+        function on_request(request) log(kept.name) end",
+    );
+    let query = ScriptedQuery { name: "a.example", kind: "A", client: [192, 0, 2, 9].into() };
+    let addresses = vec!["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()];
+    for _ in 0..2 {
+        // The object is the same each time, and its answer is the last one given.
+        let verdict = script.on_query(&query);
+        assert_eq!(verdict.answer, Some(QueryAnswer::Addresses(addresses.clone(), 5)));
+        assert_eq!(verdict.failure, None);
+    }
+    let after = script.on_request(ScriptHook::Request, &mut ScriptedRequest::default());
+    assert!(after.failure.unwrap().message.contains("the query is over"));
 }

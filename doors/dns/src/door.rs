@@ -9,7 +9,7 @@ use crate::guard::GuardSecrets;
 use crate::listener_spec::ListenerSpec;
 use crate::listeners::{ListenerOpener, OpenListener};
 use crate::pending::TASKS_MAX;
-use crate::plan::DnsPlan;
+use crate::plan::{DnsPlan, PlanContext};
 use crate::reply_sink;
 use crate::resources::{CollectedRuns, PipelineResources};
 use crate::settings::Settings;
@@ -21,6 +21,7 @@ use dns_effects::EffectsEnv;
 use ledger::Ledger;
 use policy::Policy;
 use resolver::{FairCap, LocalOverrides, Resolver};
+use scripting::ScriptCounts;
 use signer::Signer;
 use signer::trust::TrustBook;
 use std::io;
@@ -91,7 +92,9 @@ impl DnsDoor {
         let nothing = PipelineResources::empty(Arc::default());
         let secrets =
             GuardSecrets::choose().map_err(|_| StartError::Thread(io::ErrorKind::Other.into()))?;
-        let plan = DnsPlan::new(settings, &parts.pixel, nothing, &secrets, None)?;
+        let (base, log) = (parts.base.as_path(), &parts.effects_env.log);
+        let around = PlanContext { secrets: &secrets, base, log };
+        let plan = DnsPlan::new(settings, &parts.pixel, nothing, &around, None)?;
         let doh = forwarded(settings)?;
         Ok(Arc::new(Self {
             shared: Arc::new(DoorShared {
@@ -148,7 +151,9 @@ impl DnsDoor {
         let before = self.shared.plan.load();
         let outside = before.outside.next(settings.foreign.as_ref(), &self.effects_env);
         let outside = outside.map_err(StartError::Settings)?;
-        let plan = DnsPlan::new(settings, pixel, outside, &self.secrets, Some(&before))?;
+        let (secrets, log) = (&self.secrets, &self.effects_env.log);
+        let around = PlanContext { secrets, base: &self.base, log };
+        let plan = DnsPlan::new(settings, pixel, outside, &around, Some(&before))?;
         let doh = forwarded(settings)?;
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let openings = sockets::openings(settings);
@@ -158,6 +163,12 @@ impl DnsDoor {
         self.shared.doh.store(Arc::new(doh));
         running.install(prepared);
         Ok(())
+    }
+
+    /// The script of the door with what it has done, by the name of its file.
+    pub fn script_counts(&self) -> Option<(String, ScriptCounts)> {
+        let plan = self.shared.plan.load();
+        plan.script.as_ref().map(|script| (script.name().to_owned(), script.counts()))
     }
 
     /// Shared state that its requests see.

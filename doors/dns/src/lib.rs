@@ -58,6 +58,7 @@ pub use dumps::CacheDump;
 pub use foreign::ForeignConfig;
 pub use listener_spec::ListenerSpec;
 pub use local_names::LocalNames;
+pub use plan::check_files;
 pub use preview::DnsForecast;
 pub use resources::CollectedRuns;
 pub use settings::access::{AccessAction, AccessSettings};

@@ -15,9 +15,11 @@ use crate::start_error::StartError;
 use crate::stream_limits;
 use crate::structured::InCharge;
 use pipeline::program::{Place, Program};
+use scripting::{LuauScript, ScriptLog, ScriptPlace};
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
-use vocab::DomainName;
+use vocab::{Complaint, DomainName};
 
 /// The settings of the door, ready for requests.
 pub(crate) struct DnsPlan {
@@ -37,8 +39,19 @@ pub(crate) struct DnsPlan {
     pub(crate) guard: QueryGuard,
     pub(crate) designated: DesignatedResolvers,
     pub(crate) client_subnet: ClientSubnetSettings,
+    /// Asked about questions.
+    pub(crate) script: Option<LuauScript>,
     /// What this server is called.
     names: Box<[DomainName]>,
+}
+
+/// Parts of the door that a plan is made with.
+pub(crate) struct PlanContext<'c> {
+    pub(crate) secrets: &'c GuardSecrets,
+    /// The folder from which relative paths start.
+    pub(crate) base: &'c Path,
+    /// Takes the lines of the script.
+    pub(crate) log: &'c ScriptLog,
 }
 
 impl DnsPlan {
@@ -46,7 +59,7 @@ impl DnsPlan {
         settings: &Settings,
         pixel: &[IpAddr],
         outside: PipelineResources,
-        secrets: &GuardSecrets,
+        around: &PlanContext<'_>,
         before: Option<&Self>,
     ) -> Result<Self, StartError> {
         let complaints = settings.check();
@@ -54,6 +67,7 @@ impl DnsPlan {
             return Err(StartError::Settings(complaints));
         }
         let local = LocalNames::of(settings).map_err(StartError::Settings)?;
+        let script = open_script(settings, around, before)?;
         let (program, entries) = match &settings.foreign {
             Some(foreign) => (Arc::clone(&foreign.program), foreign.entries.clone()),
             None => (Arc::new(simple::program(settings, &local)), Box::from([0])),
@@ -74,12 +88,13 @@ impl DnsPlan {
             outside,
             guard: QueryGuard::new(
                 settings.guard(),
-                secrets,
+                around.secrets,
                 stream_limits::IDLE,
                 before.map(|it| &it.guard),
             ),
             designated: designated(settings),
             client_subnet: settings.client_subnet.clone(),
+            script,
             names: settings.names.iter().map(|name| name.0.clone()).collect(),
         })
     }
@@ -95,6 +110,26 @@ impl DnsPlan {
     pub(crate) fn entry(&self, number: u16) -> Place {
         self.entries.get(usize::from(number)).copied().unwrap_or_default()
     }
+}
+
+fn open_script(
+    settings: &Settings,
+    around: &PlanContext<'_>,
+    before: Option<&DnsPlan>,
+) -> Result<Option<LuauScript>, StartError> {
+    let Some(choice) = &settings.script else { return Ok(None) };
+    let before = before.and_then(|before| before.script.as_ref());
+    let script = LuauScript::open_at(ScriptPlace::Dns, choice, around.base, around.log, before);
+    script.map(Some).map_err(|why| StartError::Settings(vec![why]))
+}
+
+/// Complaints about the files that settings name, relative ones from `base`, with paths relative to
+/// them.
+pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
+    let silent: ScriptLog = Arc::new(|_: &str| {});
+    let script = settings.script.as_ref();
+    let opened = script.map(|it| LuauScript::open_at(ScriptPlace::Dns, it, base, &silent, None));
+    opened.and_then(Result::err).into_iter().collect()
 }
 
 /// Returns what clients of plain DNS are told of our encrypted listeners.

@@ -17,8 +17,9 @@ use pipeline::program::OwnAnswer;
 use pipeline::state::RunState;
 use policy::{Ask, VerdictManner};
 use resolver::{CacheId, CachedState, RenewAdvice};
+use scripting::{OnScriptError, QueryAnswer, QueryVerdict, ScriptedQuery};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use vocab::{Action, Name, NameBuffer, Source};
+use vocab::{Action, Name, NameBuffer, RequestKind, Source};
 
 /// Time for which clients may keep what special names mean: that does not change.
 const SPECIAL_TTL_S: u32 = 3600;
@@ -79,6 +80,38 @@ impl<'v> RequestEnv<'v> {
                 synthesize::nxdomain(asked.query, SPECIAL_TTL_S, None, out);
             }
             SpecialAnswer::NoData => synthesize::nodata(asked.query, SPECIAL_TTL_S, None, out),
+        }
+        DoorAnswer::Answered(Source::Local)
+    }
+
+    fn script(&self, asked: PipelineQuestion<'_>, out: &mut Vec<u8>) -> DoorAnswer {
+        let Some(script) = &self.view.plan.script else { return DoorAnswer::Absent };
+        let kind = RequestKind::Lookup(asked.query.qtype).to_string();
+        let (name, client) = (asked.name.as_str(), self.caller.client);
+        let QueryVerdict { answer, failure } =
+            script.on_query(&ScriptedQuery { name, kind: &kind, client });
+        if failure.is_some() {
+            return match script.on_error() {
+                OnScriptError::Pass => DoorAnswer::Absent,
+                OnScriptError::Fail => {
+                    synthesize::servfail(asked.query, None, out);
+                    DoorAnswer::Answered(Source::Failed)
+                }
+            };
+        }
+        match answer {
+            None => return DoorAnswer::Absent,
+            Some(QueryAnswer::Addresses(addresses, ttl_s)) => {
+                synthesize::addresses(asked.query, &addresses, ttl_s, None, out);
+            }
+            Some(QueryAnswer::NoData(ttl_s)) => synthesize::nodata(asked.query, ttl_s, None, out),
+            Some(QueryAnswer::NxDomain(ttl_s)) => {
+                synthesize::nxdomain(asked.query, ttl_s, None, out);
+            }
+            Some(QueryAnswer::Refused) => {
+                synthesize::refused(asked.query, None, out);
+                return DoorAnswer::Answered(Source::Refused);
+            }
         }
         DoorAnswer::Answered(Source::Local)
     }
@@ -169,6 +202,7 @@ impl PipelineEnv for RequestEnv<'_> {
                 DoorAnswer::Answered(Source::Local)
             }
             OwnAnswer::Filter | OwnAnswer::Subnet => DoorAnswer::Absent,
+            OwnAnswer::Script => self.script(asked, out),
             OwnAnswer::Policy => self.policy(asked, out),
         }
     }

@@ -40,6 +40,7 @@ use resolver::{
 };
 use response_rate_limit::ResponseRateLimitSettings;
 use schemars::JsonSchema;
+use scripting::LuauChoice;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
@@ -113,6 +114,9 @@ pub struct Settings {
     /// Name of the organisation that blocks, for the same programs: at most 64 bytes. Default:
     /// none.
     pub organization: Option<String>,
+    /// A script in Luau that looks at questions (`on_query`), after local records and before policy
+    /// and cache. Default none.
+    pub script: Option<LuauChoice>,
     /// Records answered from here, before policy and cache: `NAME TYPE VALUE` for one name,
     /// `||NAME^ TYPE VALUE` for it and all below. Doors that connect to such a name are led by them
     /// too.
@@ -190,6 +194,7 @@ impl Default for Settings {
             blocked_ttl: Text(TimeSpan(Duration::from_secs(10))),
             contact: Vec::new(),
             organization: None,
+            script: None,
             local: Vec::new(),
             canaries: CanaryAction::Answer,
             ddr: DdrMode::default(),
@@ -245,6 +250,14 @@ impl Settings {
             }
         }
         complaints.extend(self.doh.header().err());
+        if let Some(script) = &self.script {
+            let found = script.settings().check();
+            complaints.extend(found.into_iter().map(|why| why.under("script")));
+            if self.foreign.is_some() || !self.pipeline.is_empty() {
+                let complaint = Complaint::new("script", "a pipeline alone says what is done");
+                complaints.push(complaint.remedy("leave out script or pipeline"));
+            }
+        }
         complaints.extend(self.check_lookups());
         complaints.extend(self.guard().check());
         complaints.extend(contact::check(&self.contact, self.organization.as_deref()));

@@ -1,8 +1,8 @@
 //! The simple settings as a program: the same operations that a foreign pipeline is compiled to.
 //!
 //! The order is the door's promise: what no forwarder should look up, other names in a name's
-//! stead, records of one's own, special names, filtered types, the policy, and then for the view
-//! that the client belongs to its cache and its upstreams. Called by `plan`.
+//! stead, records of one's own, special names, filtered types, the script, the policy, and then for
+//! the view that the client belongs to its cache and its upstreams. Called by `plan`.
 
 use crate::local_names::LocalNames;
 use crate::settings::Settings;
@@ -24,6 +24,9 @@ pub(crate) fn program(settings: &Settings, local: &LocalNames) -> Program {
     draft.ops.extend([Op::DoorAnswer(OwnAnswer::Records), Op::DoorAnswer(OwnAnswer::Special)]);
     if !settings.filter_types.is_empty() {
         draft.ops.push(Op::DoorAnswer(OwnAnswer::Filter));
+    }
+    if settings.script.is_some() {
+        draft.ops.push(Op::DoorAnswer(OwnAnswer::Script));
     }
     draft.ops.push(Op::DoorAnswer(OwnAnswer::Policy));
     if settings.client_subnet.mode != SubnetMode::Off {

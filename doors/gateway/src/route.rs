@@ -20,7 +20,7 @@ use http_engine::encoding::CodingOffer;
 use http_freshness::SetCookie;
 use origins::ResponseTimeout;
 use route_matching::{PathRewrite, RoutePurpose, RouteRule};
-use scripting::{LuauScript, ScriptLog};
+use scripting::{LuauScript, ScriptLog, ScriptPlace};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -129,9 +129,9 @@ pub(crate) fn check_files(
         wrong.extend(guards.into_iter().map(|why| why.under(&place)));
         let script = route.script.as_ref().and_then(|script| {
             let silent: ScriptLog = Arc::new(|_: &str| {});
-            LuauScript::open(&script.settings(), base, &silent, None).err()
+            LuauScript::open_at(ScriptPlace::Route, script, base, &silent, None).err()
         });
-        wrong.extend(script.map(|why| why.under("script").under(&place)));
+        wrong.extend(script.map(|why| why.under(&place)));
         let reproxy = route.reproxy.as_ref();
         let reproxy = reproxy.and_then(|it| ReproxyRules::new(it, base, private).err());
         wrong.extend(reproxy.map(|why| why.under(&place)));
@@ -283,8 +283,9 @@ fn open_script(
 ) -> Result<Option<LuauScript>, Vec<Complaint>> {
     let Some(choice) = &settings.script else { return Ok(None) };
     let before = before.and_then(|route| route.script.as_ref());
-    let script = LuauScript::open(&choice.settings(), around.base, around.log, before);
-    script.map(Some).map_err(|why| vec![why.under("script")])
+    let (base, log) = (around.base, around.log);
+    let script = LuauScript::open_at(ScriptPlace::Route, choice, base, log, before);
+    script.map(Some).map_err(|why| vec![why])
 }
 
 fn destination(

@@ -22,7 +22,7 @@ use crate::store::{FileStore, FolderWatcher};
 use file_access::beneath::RootError;
 use file_access::private_files::PrivateFiles;
 use http::HeaderValue;
-use scripting::{LuauScript, ScriptLog};
+use scripting::{LuauScript, ScriptLog, ScriptPlace};
 use std::path::Path;
 use std::sync::Arc;
 use transport::clock;
@@ -119,7 +119,7 @@ impl Site {
             }
         });
         let script = open_script(settings, context, before).unwrap_or_else(|wrong| {
-            complaints.push(wrong.under("script"));
+            complaints.push(wrong);
             None
         });
         // A file is made only for a site that will be.
@@ -176,7 +176,7 @@ fn open_script(
     let silent: ScriptLog = Arc::new(|_: &str| {});
     let log = context.script_log.unwrap_or(&silent);
     let before = before.and_then(|before| before.script.as_ref());
-    LuauScript::open(&choice.settings(), context.base, log, before).map(Some)
+    LuauScript::open_at(ScriptPlace::Site, choice, context.base, log, before).map(Some)
 }
 
 fn no_root(root: &str, why: &RootError) -> Complaint {

@@ -2,7 +2,7 @@
 //! behind every kind of route.
 
 use tidegate_tests::Scratch;
-use tidegate_tests::clients::{curl, curl_with_head};
+use tidegate_tests::clients::{curl, curl_with_head, dig, dig_short};
 use tidegate_tests::origin::header;
 use tidegate_tests::tidegate::{self, Tidegate};
 
@@ -38,7 +38,7 @@ fn the_scripts_and_fixtures_of_the_manual_do_what_it_says() {
     assert!(tried.status.success());
 
     scratch.write("site/index.html", "home");
-    scratch.write("login.luau", printed("luau")[1]);
+    scratch.write("login.luau", printed("luau")[2]);
     let root = scratch.path().join("site").display().to_string();
     let routes = format!("    - {{ path: \"/*\", root: \"{root}\", script: login.luau }}");
     let tidegate = Tidegate::start_in(scratch, &gateway(&routes));
@@ -198,4 +198,24 @@ fn scripts_replaced_under_load_fail_no_request() {
     });
     let url = format!("http://{}/", tidegate.address("gateway", "http"));
     assert_eq!(curl(&[&url]), (200, "n30".into()));
+}
+
+#[test]
+fn the_dns_door_asks_its_script_and_a_reload_takes_another() {
+    let scratch = Scratch::new();
+    scratch.write("names.luau", printed("luau")[1]);
+    let config = "dns:\n  listen: [\"udp://127.0.0.1:0\"]\n  upstreams: [\"udp://127.0.0.1:9\"]\n  \
+                  script: names.luau\nadmin: { listen: \"127.0.0.1:0\" }\n";
+    let tidegate = Tidegate::start_in(scratch, config);
+    let server = tidegate.address("dns", "udp");
+    assert_eq!(dig_short(server, &["printer.lan", "A"]).trim(), "192.168.1.20");
+    assert_eq!(dig_short(server, &["printer.lan", "AAAA"]).trim(), "fd00::20");
+    assert!(dig(server, &["a.internal", "A"]).contains("NXDOMAIN"));
+
+    let other = "function on_query(query) query:refuse() end";
+    tidegate.scratch.write("names.luau", other);
+    tidegate.told(&["ctl", "reload"]);
+    assert!(dig(server, &["printer.lan", "A"]).contains("REFUSED"));
+    let metrics = tidegate.figures();
+    assert!(metrics.contains("tidegate_script_calls_total{script=\"names.luau\"} 4"), "{metrics}");
 }

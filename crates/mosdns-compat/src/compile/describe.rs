@@ -111,6 +111,7 @@ fn own_name(own: OwnAnswer) -> &'static str {
         OwnAnswer::Admission => "own admission",
         OwnAnswer::Records => "own records",
         OwnAnswer::Special => "own special names",
+        OwnAnswer::Script => "own script",
         OwnAnswer::Policy => "own policy",
         OwnAnswer::Filter => "own filter",
         OwnAnswer::Subnet => "own client subnet",

@@ -273,6 +273,10 @@ impl RunningApp {
         door.finish_logs(LOGS_MAX);
     }
 
+    pub(super) fn dns_door(&self) -> Option<Arc<door_dns::DnsDoor>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.dns.clone()
+    }
+
     /// The gateway, if it runs.
     pub(super) fn gateway_door(&self) -> Option<Arc<GatewayDoor>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.get()

@@ -9,6 +9,7 @@ use file_access::private_files::PrivateFiles;
 use signer::CaCertificate;
 use std::path::Path;
 use std::sync::Arc;
+use vocab::Door;
 
 /// Reads and checks the configuration and what it names: lists, pattern files, folders.
 pub(super) fn check(setup: &CommandSetup) -> Result<(), CommandFailure> {
@@ -27,7 +28,9 @@ pub(super) fn check(setup: &CommandSetup) -> Result<(), CommandFailure> {
         let found = (entry.check_files)(&plan, base, &private).into_iter();
         found.map(|complaint| complaint.under(entry.door.as_str()))
     });
-    complaints.extend(named.map(|complaint| plan.locate(complaint)));
+    let dns = plan.file.dns.as_ref().map(|dns| door_dns::check_files(dns, base));
+    let dns = dns.into_iter().flatten().map(|complaint| complaint.under(Door::Dns.as_str()));
+    complaints.extend(named.chain(dns).map(|complaint| plan.locate(complaint)));
     complaints.extend(app::privileges::bad_account(&plan));
     if !complaints.is_empty() {
         return Err(CommandFailure::complaints(&complaints));

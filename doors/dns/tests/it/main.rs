@@ -13,6 +13,7 @@ mod doh;
 mod doq;
 mod guard;
 mod life;
+mod luau;
 mod rewrites;
 mod rfc8906;
 mod shaping;
