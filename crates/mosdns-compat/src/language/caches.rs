@@ -13,6 +13,9 @@ use std::time::Duration;
 const ENTRIES_MAX: u64 = 1 << 24;
 /// Longest time in seconds that anything is kept: a month.
 const KEPT_MAX: u64 = 31 * 86400;
+/// Longest time in seconds that an answer is given after its time: a week, as our own settings
+/// have it.
+const LAZY_MAX: u64 = 7 * 86400;
 
 /// A cache of answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,10 +96,10 @@ impl CachePlugin {
 }
 
 pub(super) fn cache(section: &mut ConfigSection<'_>) -> CachePlugin {
-    let entries = section.count("size", ENTRIES_MAX).unwrap_or(1024);
+    let entries = section.clamped("size", ENTRIES_MAX).unwrap_or(1024);
     let mut cache = CachePlugin::of(entries, then(section));
+    cache.lazy = section.clamped("lazy_cache_ttl", LAZY_MAX).map(Duration::from_secs);
     let mut seconds = |key| section.count(key, KEPT_MAX).map(Duration::from_secs);
-    cache.lazy = seconds("lazy_cache_ttl");
     if let Some(interval) = seconds("dump_interval") {
         cache.dump_interval = interval;
     }

@@ -38,7 +38,7 @@ pub enum LogLevel {
 /// Where the peer's own control API listened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiSettings {
-    /// The address as written.
+    /// The address; one without a host (`:9091`) as all addresses.
     pub listen: PlacedWord,
 }
 
@@ -61,6 +61,7 @@ const LEVELS: &[(&str, LogLevel)] = &[
     ("debug", LogLevel::Debug),
     ("info", LogLevel::Info),
     ("warn", LogLevel::Warn),
+    ("warning", LogLevel::Warn),
     ("error", LogLevel::Error),
     ("dpanic", LogLevel::Error),
     ("panic", LogLevel::Error),
@@ -121,7 +122,7 @@ fn api(mut section: ConfigSection<'_>) -> Option<ApiSettings> {
     let (value, place) = value?;
     if !value.is_object() {
         let text = super::tree::text_of(value).filter(|it| !it.is_empty())?;
-        return Some(ApiSettings { listen: PlacedWord::new(text, &place) });
+        return Some(ApiSettings { listen: PlacedWord::new(all_addresses(&text), &place) });
     }
     let mut http = ConfigSection::new(value, &place, notes);
     for key in ["ssl", "auth", "cors", "webui"] {
@@ -132,5 +133,14 @@ fn api(mut section: ConfigSection<'_>) -> Option<ApiSettings> {
     }
     let listen = http.needed("listen");
     http.finish(UnknownKeys::AsUsual);
-    listen.map(|listen| ApiSettings { listen })
+    listen.map(|it| ApiSettings { listen: PlacedWord::new(all_addresses(&it.text), &it.position) })
+}
+
+/// `:9091` as both peers take it: on all addresses of both families.
+fn all_addresses(listen: &str) -> String {
+    match listen.split_once(':') {
+        Some(("", port)) if !port.starts_with(':') => format!("[::]:{port}"),
+        Some(("localhost", port)) => format!("127.0.0.1:{port}"),
+        Some(_) | None => listen.to_owned(),
+    }
 }

@@ -171,7 +171,9 @@ fn control(
             Some(if name == "accept" { RuleAction::Accept } else { RuleAction::Return })
         }
         "reject" => {
-            let code = if words.is_empty() { Some(5) } else { words.parse().ok() };
+            // OxiDNS takes names too.
+            let named = || (!notes.is_mosdns()).then(|| matchers::rcode(words)).flatten();
+            let code = if words.is_empty() { Some(5) } else { words.parse().ok().or_else(named) };
             let code = code.filter(|it| *it <= 4095);
             if code.is_none() {
                 let complaint = place.complaint(format!("{words:?} is no response code"));

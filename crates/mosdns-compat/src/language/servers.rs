@@ -2,7 +2,7 @@
 //!
 //! Nothing is opened. Called by [`super::plugins`].
 
-use super::position::{PlacedWord, ReadNotes, SourcePosition, not_yet};
+use super::position::{PlacedWord, ReadNotes, SourcePosition};
 use super::tree::{ConfigSection, UnknownKeys};
 use serde_json::Value;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -119,7 +119,8 @@ fn server(kind: ServerKind, section: &mut ConfigSection<'_>) -> Option<ServerPlu
     if kind == ServerKind::Http {
         server.source_header = section.text("src_ip_header");
         if section.is_on("enable_http3") {
-            not_yet("DNS over HTTP/3", &section.position.below("enable_http3"), notes);
+            let message = "DNS over HTTP/3 is not built: HTTP/1.1 and HTTP/2 are served";
+            notes.warn(section.position.below("enable_http3").complaint(message));
         }
     }
     (!server.listen.is_empty() && !server.entries.is_empty()).then_some(server)

@@ -128,6 +128,23 @@ impl<'v> ConfigSection<'v> {
         self.whole(key, least..=most).filter(|it| *it > 0)
     }
 
+    /// A whole number from 1 to `most`; more is taken for `most`, less for nothing, and both told.
+    /// In mosdns 0 says what nothing says.
+    pub(super) fn clamped(&mut self, key: &'static str, most: u64) -> Option<u64> {
+        let (value, place) = self.value(key)?;
+        let number = whole_of(value);
+        if number.is_some_and(|it| it > most) {
+            let message = format!("{} is out of bounds: {most} is taken", number?);
+            self.notes.warn(place.complaint(message));
+            return Some(most);
+        }
+        if is_negative(value) {
+            self.notes.warn(place.complaint("a number below 0 has no effect"));
+            return None;
+        }
+        self.count(key, most)
+    }
+
     /// A number of bits, from 0 to `most`. In mosdns 0 says what nothing says.
     pub(super) fn mask(&mut self, key: &'static str, most: u8) -> Option<u8> {
         let mask = self.whole(key, 0..=most.into())? as u8;
@@ -305,6 +322,14 @@ fn whole_of(value: &Value) -> Option<u64> {
             }
         }
         Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn is_negative(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.as_f64().is_some_and(|it| it < 0.0),
+        Value::String(text) => text.trim().parse::<i64>().is_ok_and(|it| it < 0),
+        Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_) => false,
     }
 }
 

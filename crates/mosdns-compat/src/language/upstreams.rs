@@ -93,6 +93,9 @@ struct SharedUpstreamSettings {
 
 const MARK_MAX: u64 = u32::MAX as u64;
 const SECOND: Duration = Duration::from_secs(1);
+/// Longest time that an unused connection is kept, as our own settings have it.
+const IDLE_MAX: Duration = Duration::from_mins(10);
+const HTTP3_FALLS_BACK: &str = "DNS over HTTP/3 is not built: HTTP/2 is used instead";
 
 pub(super) fn forward(section: &mut ConfigSection<'_>) -> ForwardPlugin {
     let notes = section.notes;
@@ -210,13 +213,19 @@ fn upstream(
     it.bootstrap = bootstrap.and_then(|item| server(&item, notes));
     it.bootstrap_version = version(section).or(shared.bootstrap_version);
     let socks5 = section.text("socks5").or_else(|| shared.socks5.clone());
-    if section.is_on("enable_http3") {
-        not_yet("DNS over HTTP/3", &section.position.below("enable_http3"), notes);
-    }
+    let wants_http3 = section.is_on("enable_http3");
     let dial = section.text("dial_addr");
     let address = section.needed("addr")?;
     if !it.set_address(&address, dial.as_ref(), port, notes) {
         return None;
+    }
+    it.leave_out_of_place(notes);
+    if wants_http3 {
+        let message = match it.scheme() {
+            "https" => HTTP3_FALLS_BACK.to_owned(),
+            other => format!("\"enable_http3\" has no effect on {other}://"),
+        };
+        notes.warn(section.position.below("enable_http3").complaint(message));
     }
     let is_udp = it.address.starts_with("udp:") || it.address.starts_with("quic:");
     match socks5 {
@@ -252,6 +261,7 @@ const SCHEMES: &[(&str, &str, u16)] = &[
     ("dot", "tls", 853),
     ("https", "https", 443),
     ("doh", "https", 443),
+    ("h3", "https", 443),
     ("quic", "quic", 853),
     ("doq", "quic", 853),
 ];
@@ -276,6 +286,35 @@ impl UpstreamSpec {
         }
     }
 
+    /// The protocol of its address.
+    fn scheme(&self) -> &str {
+        self.address.split_once("://").map_or("", |(scheme, _)| scheme)
+    }
+
+    /// Takes back what means nothing to its protocol, and what is out of bounds, and says so: the
+    /// peers ignore it silently.
+    fn leave_out_of_place(&mut self, notes: &ReadNotes) {
+        let warn = |key: &str, message: String| {
+            notes.warn(self.position.below(key).complaint(message));
+        };
+        let (mut pipeline, mut verify, mut idle) = (self.pipeline, self.verify, self.idle);
+        let scheme = self.scheme();
+        if pipeline == PipeliningMode::Off && !matches!(scheme, "tcp" | "tls") {
+            warn("enable_pipeline", format!("\"enable_pipeline\" has no effect on {scheme}://"));
+            pipeline = PipeliningMode::Unsaid;
+        }
+        if verify == VerifyCertificate::No && matches!(scheme, "udp" | "tcp") {
+            warn("insecure_skip_verify", format!("{scheme}:// has no certificate to verify"));
+            verify = VerifyCertificate::Yes;
+        }
+        if let Some(long) = idle.filter(|it| *it > IDLE_MAX) {
+            let (long, most) = (long.as_secs(), IDLE_MAX.as_secs());
+            warn("idle_timeout", format!("{long} s are too long: {most} s are taken"));
+            idle = Some(IDLE_MAX);
+        }
+        (self.pipeline, self.verify, self.idle) = (pipeline, verify, idle);
+    }
+
     /// Takes `[scheme://]host[:port][/path]` and where to connect to. Complains and gives false if
     /// that cannot be.
     fn set_address(
@@ -287,10 +326,12 @@ impl UpstreamSpec {
     ) -> bool {
         let text = written.text.trim();
         let (scheme, rest) = text.split_once("://").unwrap_or(("udp", text));
-        if matches!(scheme, "h3" | "sdns") {
-            let what = if scheme == "h3" { "DNS over HTTP/3" } else { "a DNSCrypt stamp" };
-            not_yet(what, &written.position, notes);
+        if scheme == "sdns" {
+            not_yet("a DNSCrypt stamp", &written.position, notes);
             return false;
+        }
+        if scheme == "h3" {
+            notes.warn(written.position.complaint(HTTP3_FALLS_BACK));
         }
         let Some((_, ours, usual)) = SCHEMES.iter().find(|(name, ..)| *name == scheme) else {
             let complaint =

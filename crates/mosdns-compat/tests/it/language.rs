@@ -107,10 +107,7 @@ fn values_are_as_weakly_typed_as_the_peer_takes_them() {
     assert_eq!((rules.len(), rules[0].tests.len()), (1, 1));
     assert_eq!(
         refused("plugins: [ { tag: c, type: cache, args: { size: [1], lazy_cache_ttl: -1 } } ]"),
-        [
-            "plugins.0.args.size: a list is where a whole number is expected",
-            "plugins.0.args.lazy_cache_ttl: a number is where a whole number is expected",
-        ]
+        ["plugins.0.args.size: a list is where a whole number is expected",]
     );
 }
 
@@ -183,7 +180,7 @@ fn the_frame_is_read() {
         mosdns("- exec: accept")
     ));
     assert_eq!(foreign.runtime.worker_threads, Some(4));
-    assert_eq!(foreign.api.unwrap().listen.text, ":9199");
+    assert_eq!(foreign.api.unwrap().listen.text, "[::]:9199");
     assert_eq!(foreign.warnings.len(), 2);
 }
 
@@ -288,12 +285,7 @@ fn what_is_not_built_yet_says_so() {
     for plugin in [
         "{ tag: a, type: ros_address_list, args: {} }",
         "{ tag: a, type: upgrade }",
-        "{ tag: a, type: forward, args: { upstreams: [ { addr: \"h3://dns.test\" } ] } }",
         "{ tag: a, type: forward, args: { upstreams: [ { addr: \"sdns://AQ\" } ] } }",
-        "{ tag: a, type: forward, \
-           args: { upstreams: [ { addr: \"https://dns.test\", enable_http3: true } ] } }",
-        "{ tag: a, type: http_server, args: { listen: \":443\", cert: c, key: k, \
-           enable_http3: true, entries: [ { path: /, exec: b } ] } }",
     ] {
         let complaints = refused(&format!("plugins: [ {plugin} ]"));
         assert!(complaints[0].contains("not yet supported"), "{plugin}: {complaints:?}");

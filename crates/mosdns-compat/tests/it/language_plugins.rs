@@ -28,7 +28,7 @@ fn words_of_control() {
         assert!(matches!(exec(dialect, "jump a"), RuleAction::Jump(it) if it.text == "a"));
         assert!(matches!(exec(dialect, "goto a"), RuleAction::Goto(it) if it.text == "a"));
         check(&bad(dialect, "reject 4096"), "no response code");
-        check(&bad(dialect, "reject REFUSED"), "no response code");
+        check(&bad(dialect, "reject NOSUCHCODE"), "no response code");
         check(&bad(dialect, "mark plugin-bench"), "\"plugin-bench\" is no such number");
         check(&bad(dialect, "mark"), "no mark is given");
         check(&bad(dialect, "jump $a"), "without $");
@@ -36,6 +36,8 @@ fn words_of_control() {
         check(&bad(dialect, "acept"), "did you mean \"accept\"?");
         check(&bad(dialect, "hosts x 1.2.3.4"), "declare a plugin of type hosts");
     }
+    check(&bad(MOSDNS, "reject REFUSED"), "no response code");
+    assert_eq!(exec(OXIDNS, "reject SERVFAIL"), RuleAction::Reject(2));
     assert_eq!(exec(OXIDNS, "mark 1,2 3"), RuleAction::Mark(vec![1, 2, 3]));
     assert!(matches!(exec(MOSDNS, "$fwd one  two"), RuleAction::Tag(it, words)
         if it.text == "fwd" && words == ["one", "two"]));
@@ -83,7 +85,7 @@ fn forward() {
     assert_eq!((tls.socks5.as_deref(), tls.mark), (Some("127.0.0.1:1080"), Some(3)));
     assert_eq!(tls.bootstrap, Some("9.9.9.9:53".parse().unwrap()));
     assert_eq!(tls.bootstrap_version, Some(6));
-    assert_eq!((udp.pipeline, udp.socks5.as_deref()), (PipeliningMode::Off, None));
+    assert_eq!((udp.pipeline, udp.socks5.as_deref()), (PipeliningMode::Unsaid, None));
     assert_eq!((tcp.pipeline, tcp.mark), (PipeliningMode::On, Some(4)));
     let Executor::Forward(forward) = executor(
         OXIDNS,

@@ -15,5 +15,6 @@ mod compile_runs;
 mod foreign;
 mod language;
 mod language_hostile;
+mod language_leniency;
 mod language_matchers;
 mod language_plugins;

@@ -1,0 +1,113 @@
+//! Options of published files that are taken in another way than written, and told.
+
+use crate::foreign;
+
+use foreign::one::{MOSDNS, executor};
+use foreign::{lines, read};
+use mosdns_compat::language::*;
+use std::time::Duration;
+
+fn forward(upstreams: &str) -> (ForwardPlugin, Vec<String>) {
+    let text = format!("plugins: [ {{ type: forward, args: {{ upstreams: [ {upstreams} ] }} }} ]");
+    let mut file = read(&text);
+    match file.plugins.swap_remove(0).kind {
+        PluginKind::Executor(Executor::Forward(it)) => (it, lines(&file.warnings)),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn http3_falls_back_to_http2() {
+    let (forward, told) = forward(
+        "{ addr: \"https://dns.test\", enable_http3: true }, { addr: \"h3://dns.test/q\" }, \
+         { addr: 192.0.2.1, enable_http3: true }",
+    );
+    let addresses: Vec<_> = forward.upstreams.iter().map(|it| it.address.as_str()).collect();
+    assert_eq!(addresses, ["https://dns.test:443", "https://dns.test:443/q", "udp://192.0.2.1:53"]);
+    assert_eq!(
+        told,
+        [
+            "plugins.0.args.upstreams.0.enable_http3: \
+             DNS over HTTP/3 is not built: HTTP/2 is used instead",
+            "plugins.0.args.upstreams.1.addr: \
+             DNS over HTTP/3 is not built: HTTP/2 is used instead",
+            "plugins.0.args.upstreams.2.enable_http3: \
+             \"enable_http3\" has no effect on udp://",
+        ]
+    );
+    let served = read(
+        "plugins: [ { tag: s, type: http_server, args: { listen: \":443\", cert: c, key: k, \
+         enable_http3: true, entries: [ { path: /, exec: b } ] } } ]",
+    );
+    assert_eq!(
+        lines(&served.warnings),
+        ["plugins.0.args.enable_http3: \
+          DNS over HTTP/3 is not built: HTTP/1.1 and HTTP/2 are served"]
+    );
+}
+
+#[test]
+fn options_that_do_not_apply_to_a_protocol_are_left_out() {
+    let (forward, told) = forward(
+        "{ addr: 192.0.2.1, enable_pipeline: false, insecure_skip_verify: true }, \
+         { addr: \"https://dns.test\", enable_pipeline: false, insecure_skip_verify: true }, \
+         { addr: \"tls://dns.test\", enable_pipeline: false, insecure_skip_verify: true }",
+    );
+    let options: Vec<_> = forward.upstreams.iter().map(|it| (it.pipeline, it.verify)).collect();
+    assert_eq!(
+        options,
+        [
+            (PipeliningMode::Unsaid, VerifyCertificate::Yes),
+            (PipeliningMode::Unsaid, VerifyCertificate::No),
+            (PipeliningMode::Off, VerifyCertificate::No),
+        ]
+    );
+    assert_eq!(
+        told,
+        [
+            "plugins.0.args.upstreams.0.enable_pipeline: \
+             \"enable_pipeline\" has no effect on udp://",
+            "plugins.0.args.upstreams.0.insecure_skip_verify: \
+             udp:// has no certificate to verify",
+            "plugins.0.args.upstreams.1.enable_pipeline: \
+             \"enable_pipeline\" has no effect on https://",
+        ]
+    );
+}
+
+#[test]
+fn an_idle_time_beyond_bounds_is_cut() {
+    let (forward, told) = forward("{ addr: \"tls://dns.test\", idle_timeout: 86400 }");
+    assert_eq!(forward.upstreams[0].idle, Some(Duration::from_mins(10)));
+    assert_eq!(
+        told,
+        ["plugins.0.args.upstreams.0.idle_timeout: 86400 s are too long: 600 s are taken"]
+    );
+}
+
+#[test]
+fn sizes_and_times_of_caches_beyond_bounds_are_cut() {
+    let big = "{ size: 20000000, lazy_cache_ttl: 259200000 }";
+    let Executor::Cache(cache) = executor(MOSDNS, "cache", big) else { panic!() };
+    assert_eq!((cache.entries, cache.lazy), (1 << 24, Some(Duration::from_hours(7 * 24))));
+    let told = |args: &str| {
+        lines(&read(&format!("plugins: [ {{ type: cache, args: {args} }} ]")).warnings)
+    };
+    assert_eq!(
+        told(big),
+        [
+            "plugins.0.args.size: 20000000 is out of bounds: 16777216 is taken",
+            "plugins.0.args.lazy_cache_ttl: 259200000 is out of bounds: 604800 is taken",
+        ]
+    );
+    let below = "{ size: -1, lazy_cache_ttl: -5 }";
+    let Executor::Cache(cache) = executor(MOSDNS, "cache", below) else { panic!() };
+    assert_eq!((cache.entries, cache.lazy), (1024, None));
+    assert_eq!(told(below).len(), 2);
+}
+
+#[test]
+fn warning_is_a_level() {
+    let file = read("log: { level: warning }\nplugins: [ { type: cache } ]");
+    assert_eq!(file.log.level, LogLevel::Warn);
+}
