@@ -79,6 +79,10 @@ pub fn write_query(asking: &JsonQuestion<'_>, out: &mut Vec<u8>) -> Result<(), B
         return Err(BadAsking::Name);
     }
     let name = WireName::<Vec<u8>>::from_str(asking.name).map_err(|_| BadAsking::Name)?;
+    // The crate's builder takes one byte too many where the last label has a single character.
+    if name.as_slice().len() > WireName::MAX_LEN {
+        return Err(BadAsking::Name);
+    }
     let rtype = type_of(asking.rtype)?;
     let mut flags = bits::RECURSION_DESIRED;
     if asking.checking == CheckingDisabled::Disabled {

@@ -64,13 +64,19 @@ fn a_question_is_made_from_words() {
     assert_eq!(asked(&JsonQuestion { name: "Example.COM.", ..PLAIN }).unwrap().0, "example.com");
     assert_eq!(asked(&JsonQuestion { name: ".", ..PLAIN }).unwrap().0, "");
     assert_eq!(asked(&JsonQuestion { name: r"a\046b.test", ..PLAIN }).unwrap().0, r"a\046b.test");
+    let longest = ["a"; 127].join(".");
+    assert_eq!(asked(&JsonQuestion { name: &longest, ..PLAIN }).unwrap().0, longest);
 }
 
 #[test]
 fn words_that_are_no_question_say_which() {
     let long = "a.".repeat(128);
+    // 256 bytes in the wire's form, of which the last label has two.
+    let one_too_long = format!("aa.{}", "a.".repeat(126));
     let label = format!("{}.test", "a".repeat(64));
-    for name in ["", "a..b", "..", long.as_str(), label.as_str(), "\\", "b\u{fc}cher.example"] {
+    let too_long = [long.as_str(), &one_too_long, one_too_long.trim_end_matches('.')];
+    for name in ["", "a..b", "..", &label, "\\", "b\u{fc}cher.example"].into_iter().chain(too_long)
+    {
         assert_eq!(asked(&JsonQuestion { name, ..PLAIN }), Err(BadAsking::Name), "{name:?}");
     }
     for rtype in ["", "0", "65536", "-1", "AAAAA", "TYPE", "A A"] {
