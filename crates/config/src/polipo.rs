@@ -22,11 +22,12 @@ use std::path::Path;
 use vocab::{Complaint, Network, PortRange};
 
 /// Variables that are carried over.
-const CARRIED: [&str; 23] = [
+const CARRIED: [&str; 24] = [
     "allowedClients",
     "allowedPorts",
     "authCredentials",
     "authRealm",
+    "cacheIsShared",
     "censorReferer",
     "censoredHeaders",
     "chunkHighMark",
@@ -312,6 +313,11 @@ impl PolipoImport {
             let why = "its files are not read; the folder is a new one, below the state folder";
             self.note(&said, why);
             self.cache.push(("disk", json!({ "path": "proxy-cache" })));
+        }
+        if let Some((_, shared)) = self.read("cacheIsShared", PolipoSetting::degree)
+            && shared == PolipoDegree::No
+        {
+            self.cache.push(("shared", json!(false)));
         }
         if self.cache.is_empty() {
             // Polipo always has one.

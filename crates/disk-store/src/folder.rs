@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 
 const IDENTITY: &str = "identity";
 const LOCK: &str = "lock";
+/// Folder of another store within this one, with what is for one person alone. Below it, so that
+/// whoever guards the folder guards both.
+pub const PRIVATE_FOLDER: &str = "private";
 const SEGMENT_ENDING: &str = ".segment";
 const IDENTITY_BYTES: usize = 40;
 const IDENTITY_MAGIC: &[u8; 16] = b"tidegate store\n\0";
@@ -170,11 +173,13 @@ impl FolderListing {
             let name = found.file_name().to_string_lossy().into_owned();
             let number = name.strip_suffix(SEGMENT_ENDING).filter(|number| number.len() == 16);
             let number = number.and_then(|number| u64::from_str_radix(number, 16).ok());
-            let is_file = found.file_type()?.is_file();
+            let kind = found.file_type()?;
+            let is_file = kind.is_file();
             let plain = name.strip_suffix(".new").unwrap_or(&name);
             match number {
                 Some(number) if is_file => listing.segments.push(number),
                 _ if is_file && [IDENTITY, LOCK, purge_log::NAME].contains(&plain) => {}
+                _ if kind.is_dir() && name == PRIVATE_FOLDER => {}
                 _ if listing.foreign.len() < FOREIGN_NAMES_MAX => listing.foreign.push(name),
                 _ => {}
             }

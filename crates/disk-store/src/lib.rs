@@ -44,7 +44,7 @@ mod writer;
 pub use body::{BodyExtent, CorruptedBody, DiskBody, StoredAnswer};
 pub use draft::{LearnedAt, RecordDraft};
 pub use figures::{DiskFigures, DiskTrouble};
-pub use folder::OpenError;
+pub use folder::{OpenError, PRIVATE_FOLDER};
 pub use format::{
     BLOCK_BYTES, BODY_ALIGN, BODY_BYTES_MAX, ChecksumSalt, HEAD_BYTES_MAX, HEADER_BYTES,
     INLINE_BODY_BYTES_MAX, LABELS_BYTES_MAX, RECORD_ALIGN, RecordHeader, RecordKind, RecordLayout,

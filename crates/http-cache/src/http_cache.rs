@@ -37,7 +37,7 @@ pub struct HttpCache {
 
 impl HttpCache {
     /// A cache as `settings` have it, by the rules of a kind of door. What `before` has stored
-    /// stays, unless the store itself is to be another.
+    /// stays, unless the store itself is to be another, or is to serve another audience.
     pub fn new(
         settings: &Settings,
         of_door: &CachingRules,
@@ -45,7 +45,8 @@ impl HttpCache {
         around: &CacheEnvironment,
     ) -> Arc<Self> {
         let mut wanted = settings.store(&around.folder);
-        let kept = before.filter(|it| it.can_continue_with(&wanted));
+        let kept = before
+            .filter(|it| it.rules.audience == settings.audience() && it.can_continue_with(&wanted));
         if let Some(kept) = kept
             && kept.settings != wanted
         {

@@ -2,7 +2,7 @@
 //!
 //! It opens nothing. Read by `config` as part of the doors' sections.
 
-use http_freshness::{CachingRules, StaleUse};
+use http_freshness::{CacheAudience, CachingRules, StaleUse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -36,6 +36,11 @@ pub struct Settings {
     /// (all that begins so), `/expression/`; `@@` in front spares what it matches. At most 10000.
     /// For the proxy alone: the gateway's routes say it by `cache`. Default: none.
     pub never: Vec<String>,
+    /// Audience of the cache: `true` (the default) for several people, `false` for one person, who
+    /// is then sent again what is for nobody else: answers marked `private`, and answers to
+    /// requests with `Authorization`. `s-maxage` and `proxy-revalidate` do not count then. On disk
+    /// it has a folder of its own, `PATH/private`. For the proxy alone.
+    pub shared: bool,
 }
 
 /// When an answer is sent past its time.
@@ -65,6 +70,7 @@ impl Default for Settings {
             stale: StalePolicy::default(),
             disk: None,
             never: Vec::new(),
+            shared: true,
         }
     }
 }
@@ -75,12 +81,39 @@ impl Settings {
         self.store(Path::new("")).check()
     }
 
+    /// Everything in it that a cache before one's own origins, for all their visitors, cannot have.
+    pub fn check_reverse(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        if !self.never.is_empty() {
+            complaints.push(
+                Complaint::new("never", "the gateway's routes say what is kept")
+                    .remedy("leave cache out of the routes whose answers are not to be kept"),
+            );
+        }
+        if !self.shared {
+            complaints.push(
+                Complaint::new("shared", "the gateway's cache is for all its visitors")
+                    .remedy("leave it out, and leave cache out of routes that are for one person"),
+            );
+        }
+        complaints
+    }
+
+    /// Returns who is served from it.
+    pub(crate) const fn audience(&self) -> CacheAudience {
+        if self.shared { CacheAudience::Shared } else { CacheAudience::Private }
+    }
+
     /// Returns what the store has to know. `folder`: where a relative path of its disk tier begins.
     pub(crate) fn store(&self, folder: &Path) -> store::Settings {
         let disk = self.disk.as_ref().map(|disk| {
             // Joined, an empty path would become the folder itself.
             let is_empty = disk.path.as_os_str().is_empty();
-            let path = if is_empty { PathBuf::new() } else { folder.join(&disk.path) };
+            let mut path = if is_empty { PathBuf::new() } else { folder.join(&disk.path) };
+            // What is one person's must not be found by a cache that several share later.
+            if !self.shared && !is_empty {
+                path.push(store::PRIVATE_FOLDER);
+            }
             DiskSettings { path, size: disk.size }
         });
         store::Settings {
@@ -100,6 +133,32 @@ impl Settings {
             StalePolicy::Always => StaleUse::Always,
             StalePolicy::Offline => StaleUse::Offline,
         };
-        CachingRules { stale, ..*of_door }
+        CachingRules { audience: self.audience(), stale, ..*of_door }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_persons_cache_is_in_a_folder_below_the_shared_one() {
+        let at = |shared, path: &str| {
+            let size = store::DiskSettings { path: path.into(), size: Text(ByteSize(1 << 30)) };
+            let settings = Settings { shared, disk: Some(size), ..Settings::default() };
+            settings.store(Path::new("/state")).disk.map(|disk| disk.path)
+        };
+        assert_eq!(at(true, "cache"), Some(PathBuf::from("/state/cache")));
+        assert_eq!(at(false, "cache"), Some(PathBuf::from("/state/cache/private")));
+        assert_eq!(at(false, ""), Some(PathBuf::new()));
+    }
+
+    #[test]
+    fn a_gateway_refuses_what_is_a_proxys_alone() {
+        assert_eq!(Settings::default().check_reverse(), []);
+        let never = vec!["||a.example^".to_owned()];
+        let settings = Settings { shared: false, never, ..Settings::default() };
+        let paths: Vec<_> = settings.check_reverse().into_iter().map(|it| it.path).collect();
+        assert_eq!(paths, ["never", "shared"]);
     }
 }

@@ -15,7 +15,9 @@ mod store;
 mod uncacheable;
 
 pub use budget::{Budget, ByteCharge, ByteClass};
-pub use disk_store::{CacheKey, KeyHash, KeySeed, Purge, PurgeError, PurgeStrength};
+pub use disk_store::{
+    CacheKey, KeyHash, KeySeed, PRIVATE_FOLDER, Purge, PurgeError, PurgeStrength,
+};
 pub use fill::{
     AHEAD_BYTES_MAX, FINISH_BYTES_MAX, Fill, FillBody, FillBroken, FillMode, FillPurpose,
     FillReader, FillWriter, READERS_MAX, ReadRefused, ResumeSupport,

@@ -264,12 +264,7 @@ impl Settings {
         complaints.extend(of_heads.into_iter().map(|it| it.under("response_head")));
         complaints.extend(self.uploads.check().into_iter().map(|it| it.under("uploads")));
         complaints.extend(self.cache.check().into_iter().map(|it| it.under("cache")));
-        if !self.cache.never.is_empty() {
-            complaints.push(
-                Complaint::new("cache.never", "the gateway's routes say what is kept")
-                    .remedy("leave cache out of the routes whose answers are not to be kept"),
-            );
-        }
+        complaints.extend(self.cache.check_reverse().into_iter().map(|it| it.under("cache")));
         if self.body_max.bytes() < 1 << 10 {
             complaints.push(
                 Complaint::new("body_max", format!("{} is out of bounds", self.body_max))

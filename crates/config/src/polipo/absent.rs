@@ -34,10 +34,7 @@ const ABSENT: [(&[&str], &str); 20] = [
         &["maxAge", "maxAgeFraction", "maxExpiresAge", "maxNoModifiedAge"],
         "how long an answer is fresh is RFC 9111's to say",
     ),
-    (
-        &["cacheIsShared", "dontCacheCookies", "dontCacheRedirects"],
-        "the cache is a shared one, and what it may keep is RFC 9111's to say",
-    ),
+    (&["dontCacheCookies", "dontCacheRedirects"], "what a cache may keep is RFC 9111's to say"),
     (
         &["mindlesslyCacheVary", "dontTrustVaryETag"],
         "answers that vary are kept side by side, each for the requests that it fits",

@@ -65,8 +65,11 @@ diskCacheRoot = "/var/cache/polipo/"
     assert_eq!(
         proxy["cache"],
         json!({ "stale": "offline", "memory": "256KiB",
-        "memory_object": proxy["cache"]["memory_object"], "finish_percent": 50, "disk": null, "never": [] })
+        "memory_object": proxy["cache"]["memory_object"], "finish_percent": 50, "disk": null, "never": [],
+        "shared": true })
     );
+    let (_, proxy) = planned("cacheIsShared = false");
+    assert_eq!(proxy["cache"]["shared"], json!(false));
 }
 
 #[test]

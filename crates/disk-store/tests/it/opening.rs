@@ -1,7 +1,7 @@
 //! Opening: whose folder it is, what is refused and in which words, and a folder that goes away.
 
 use crate::support::{Answer, NOW, SEED, Scratch};
-use disk_store::{DiskStore, DiskTrouble, KeySeed, NotStored, OpenError, Settings};
+use disk_store::{DiskStore, DiskTrouble, KeySeed, NotStored, OpenError, PRIVATE_FOLDER, Settings};
 use std::fs;
 use vocab::Now;
 
@@ -56,6 +56,21 @@ fn other_peoples_folders_are_left_alone_and_other_files_in_ours_too() {
     let (_disk, recovered) = DiskStore::open(&settings, NOW).unwrap();
     assert_eq!(recovered.foreign, ["00000000000000ff.segment", "notes.txt"]);
     assert!(scratch.0.join("notes.txt").exists());
+}
+
+#[test]
+fn a_private_store_within_it_is_no_foreign_file() {
+    let scratch = Scratch::new();
+    let settings = scratch.settings(64 << 20, 1 << 20);
+    let within = Settings { path: scratch.0.join(PRIVATE_FOLDER), ..settings.clone() };
+    let private = DiskStore::open(&within, NOW).unwrap();
+    let (disk, recovered) = DiskStore::open(&settings, NOW).unwrap();
+    assert!(recovered.foreign.is_empty(), "{:?}", recovered.foreign);
+    drop((private, disk));
+    fs::remove_dir_all(&within.path).unwrap();
+    fs::write(&within.path, "a file").unwrap();
+    let (_disk, recovered) = DiskStore::open(&settings, NOW).unwrap();
+    assert_eq!(recovered.foreign, [PRIVATE_FOLDER]);
 }
 
 #[test]

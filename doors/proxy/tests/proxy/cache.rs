@@ -69,6 +69,38 @@ fn urls_that_are_never_kept_are_fetched_each_time_and_say_so() {
     assert_eq!((counters.passed, counters.refused), (3, 1), "{counters:?}");
 }
 
+#[test]
+fn one_persons_cache_keeps_what_is_for_nobody_else_until_it_is_shared() {
+    let origin = Origin::start(|_, _, request| {
+        let private = if request.starts_with("GET /private") { "private, " } else { "" };
+        Reply::Keep(format!(
+            "HTTP/1.1 200 OK\r\nCache-Control: {private}max-age=3600, s-maxage=0\r\n\
+             Content-Length: 4\r\n\r\nmine"
+        ))
+    });
+    let cache = |shared| Some(http_cache::Settings { shared, ..Default::default() });
+    let (proxy, door) = start_door(&Given::default(), |it| it.cache = cache(false));
+    let private = format!("http://{}/private", origin.address);
+    let secret = format!("http://{}/secret", origin.address);
+    let both = || {
+        let login = ask_for(proxy, &secret, "Authorization: Basic YTpi\r\n");
+        [get(proxy, &private), login]
+    };
+    for handled in ["tidegate;fwd=uri-miss;stored", "tidegate;hit;ttl=3"] {
+        for answer in both() {
+            assert!(answer.contains(handled) && answer.ends_with("mine"), "{answer}");
+        }
+    }
+    let reload = |shared| door.reload(settings_with(|it| it.cache = cache(shared))).unwrap();
+    reload(false);
+    assert!(get(proxy, &private).contains("tidegate;hit"), "the same audience goes on");
+    reload(true);
+    for answer in both() {
+        assert!(answer.contains("tidegate;fwd=uri-miss"), "{answer}");
+    }
+    assert!(get(proxy, &private).contains("detail=private"));
+}
+
 /// A thousand letters.
 fn letters() -> String {
     ('a'..='z').cycle().take(1000).collect()
