@@ -10,7 +10,7 @@ use crate::language::{
 use pipeline::program::{AddressSets, NameSets};
 use pipeline::sets::dat::{self, BadDat, BadSelector, DatContents, DatSelector};
 use pipeline::sets::{
-    DomainKind, DomainRule, DomainSet, DomainSetBuilder, IpSet, IpSetBuilder, QuestionSet,
+    BadRule, DomainKind, DomainRule, DomainSet, DomainSetBuilder, IpSet, IpSetBuilder, QuestionSet,
     RegexpCase, without_comment,
 };
 use std::cell::RefCell;
@@ -18,9 +18,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// Bad lines of one file that are told.
-const BAD_LINES_MAX: usize = 20;
 
 /// A set as others refer to it.
 #[derive(Clone, Default)]
@@ -128,30 +125,28 @@ impl<'f> SetCompiler<'f> {
         }
     }
 
-    /// Hands each line of a file to `add`, and complains of those it refuses.
+    /// Hands each line of a file to `add`. Those that it refuses are left out, counted, and told
+    /// with the first of them: lists come from elsewhere, and one bad line must not stop a start.
     pub(super) fn for_each_line<E: fmt::Display>(
         &self,
         file: &PlacedWord,
         mut add: impl FnMut(&str) -> Result<(), E>,
     ) {
         let Some(bytes) = self.read(file) else { return };
-        let mut bad = 0;
+        let (mut first, mut left_out) = (None, 0_usize);
         for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
             let why = match std::str::from_utf8(line) {
                 Ok(line) => add(line).map_err(|why| why.to_string()),
                 Err(_) => Err("it is not UTF-8".to_owned()),
             };
             let Err(why) = why else { continue };
-            bad += 1;
-            if bad <= BAD_LINES_MAX {
-                let message = format!("{}, line {}: {why}", file.text, index + 1);
-                self.book.notes.complain(file.position.complaint(message));
-            }
+            left_out += 1;
+            first.get_or_insert_with(|| format!("line {}: {why}", index + 1));
         }
-        if bad > BAD_LINES_MAX {
-            let message = format!("{}: and {} more bad lines", file.text, bad - BAD_LINES_MAX);
-            self.book.notes.complain(file.position.complaint(message));
-        }
+        let Some(first) = first else { return };
+        let (file_name, lines) = (&file.text, if left_out == 1 { "line is" } else { "lines are" });
+        let message = format!("{file_name}: {left_out} {lines} left out, first {first}");
+        self.book.notes.warn(file.position.complaint(message));
     }
 
     /// Hands each rule, and each line of each file, to `add`, and complains of those it refuses.
@@ -175,6 +170,26 @@ impl<'f> SetCompiler<'f> {
         }
     }
 
+    /// Complains of what is wrong with a rule about names. One that no name could match is left
+    /// out, and told: the peers take it, and nothing matches it there either.
+    fn report_rule(&self, item: &PlacedWord, result: Result<(), BadRule>) {
+        let Err(why) = result else { return };
+        let complaint = item.position.complaint(&why);
+        match why {
+            BadRule::Blank | BadRule::NotAscii | BadRule::NoName => {
+                self.book.notes.warn(complaint.remedy("it is left out"));
+            }
+            BadRule::Empty
+            | BadRule::UnknownKind(_)
+            | BadRule::Regexp(_)
+            | BadRule::RegexpTooLong
+            | BadRule::TooManyRegexps
+            | BadRule::KeywordTooLong
+            | BadRule::TooManyKeywords
+            | BadRule::TooManyNames => self.book.notes.complain(complaint),
+        }
+    }
+
     /// Returns how letters count in regular expressions.
     pub(super) fn case(&self) -> RegexpCase {
         match self.dialect {
@@ -190,7 +205,7 @@ impl<'f> SetCompiler<'f> {
     fn add_names(&self, set: &mut DomainSetBuilder, words: &SetWords) {
         for item in &words.rules {
             let added = DomainRule::parse(&item.text, DomainKind::Domain);
-            self.report(item, added.and_then(|rule| set.add(&rule)));
+            self.report_rule(item, added.and_then(|rule| set.add(&rule)));
         }
         for file in &words.files {
             self.for_each_line(file, |line| match self.dialect {
@@ -270,7 +285,7 @@ impl<'f> SetCompiler<'f> {
         let mut own = self.builder();
         for item in &args.rules {
             let added = DomainRule::parse(item.text.trim(), DomainKind::Domain);
-            self.report(item, added.and_then(|rule| own.add(&rule)));
+            self.report_rule(item, added.and_then(|rule| own.add(&rule)));
         }
         for file in args.files.iter().filter(|it| !it.text.is_empty()) {
             self.for_each_line(file, |line| own.add_line(line, DomainKind::Domain));

@@ -305,14 +305,23 @@ fn sets_are_built_of_words_files_and_other_sets() {
         lines(&made.warnings),
         ["plugins.2: nothing refers to \"unused\", so it is not read"]
     );
-    disk.files.insert("names.txt", "full:a.test\nwild:b.test\n");
-    let foreign = language::read(&foreign::yaml(&text), &disk).unwrap();
-    let complaints = lines(&compile(&foreign, 1, &disk).unwrap_err());
-    assert_eq!(complaints.len(), 1);
-    assert!(
-        complaints[0]
-            .starts_with("plugins.0.args.files.0: names.txt, line 2: \"wild\" is no kind of rule")
+}
+
+#[test]
+fn bad_lines_of_files_are_left_out_and_counted() {
+    let mut disk = Disk::default();
+    disk.files.insert("names.txt", "full:a.test\nwild:b.test\nbücher.test\nregexp:(\nc.test\n");
+    let text = with(
+        "- { tag: names, type: domain_set, args: { exps: [\"bücher.test\"], files: [names.txt] } }",
+        "- { matches: [qname $names], exec: accept }",
     );
+    let made = compiled_with(&text, &disk);
+    assert!(describe(&made).contains("qname(2 rules)"), "{}", describe(&made));
+    let told = lines(&made.warnings);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].starts_with("plugins.0.args.exps.0: the rule has characters outside ASCII"));
+    let counted = "names.txt: 3 lines are left out, first line 2: \"wild\" is no kind of rule";
+    assert!(told[1].contains(counted), "{told:?}");
 }
 
 #[test]
