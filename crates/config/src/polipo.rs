@@ -22,7 +22,7 @@ use std::path::Path;
 use vocab::{Complaint, Network, PortRange};
 
 /// Variables that are carried over.
-const CARRIED: [&str; 24] = [
+const CARRIED: [&str; 28] = [
     "allowedClients",
     "allowedPorts",
     "authCredentials",
@@ -35,6 +35,10 @@ const CARRIED: [&str; 24] = [
     "diskCacheRoot",
     "forbiddenFile",
     "forbiddenTunnelsFile",
+    "maxAge",
+    "maxAgeFraction",
+    "maxExpiresAge",
+    "maxNoModifiedAge",
     "parentAuthCredentials",
     "parentProxy",
     "proxyAddress",
@@ -58,6 +62,10 @@ const FORBIDDEN_TUNNELS: [&str; 2] = ["~/.polipo-forbiddenTunnels", "/etc/polipo
 const UNCACHABLE: [&str; 2] = ["~/.polipo-uncachable", "/etc/polipo/uncachable"];
 /// Lines of a file that are named one by one where they are left out.
 const LEFT_OUT_SHOWN: usize = 20;
+/// The most for which an answer is fresh that says nothing, where it is not set.
+const DAY_SECS: u64 = 24 * 60 * 60;
+/// The most that `freshness` takes.
+const FRESH_SECS_MAX: u64 = 3650 * DAY_SECS;
 /// The smallest cache that we have.
 const MEMORY_MIN: u64 = 256 << 10;
 
@@ -319,16 +327,48 @@ impl PolipoImport {
         {
             self.cache.push(("shared", json!(false)));
         }
+        self.freshness();
         if self.cache.is_empty() {
             // Polipo always has one.
             self.cache.push(("memory", json!("256MiB")));
         }
     }
 
+    /// Polipo's times hold for every URL.
+    fn freshness(&mut self) {
+        let percent = self.read("maxAgeFraction", PolipoSetting::percent);
+        let [least, most, explicit] = ["maxNoModifiedAge", "maxAge", "maxExpiresAge"]
+            .map(|name| self.read(name, PolipoSetting::seconds));
+        let mut rule = serde_json::Map::new();
+        if let Some((_, percent)) = percent {
+            rule.insert("last_modified_percent".into(), json!(percent));
+        }
+        let most_secs = most.as_ref().map_or(DAY_SECS, |(_, secs)| *secs);
+        if let Some((said, secs)) = &least
+            && *secs > most_secs
+        {
+            self.note(
+                said,
+                "what says nothing is fresh for maxAge at most, a day where it is not set",
+            );
+        }
+        let least = least.map(|(said, secs)| (said, secs.min(most_secs)));
+        for (key, found) in [("min", least), ("max", most), ("explicit_max", explicit)] {
+            let Some((said, secs)) = found else { continue };
+            if secs > FRESH_SECS_MAX {
+                self.note(&said, "ten years is the most that is set");
+            }
+            rule.insert(key.into(), json!(format!("{}s", secs.min(FRESH_SECS_MAX))));
+        }
+        if !rule.is_empty() {
+            self.cache.push(("freshness", json!([rule])));
+        }
+    }
+
     fn uncachable(&mut self, read_file: ReadFile<'_>) {
         let text = self.file_of("uncachableFile", &UNCACHABLE, read_file);
         let rules = self.rules_of(&text, "not to be cached", |rule| {
-            door_proxy::check_never(std::slice::from_ref(rule)).is_empty()
+            door_proxy::check_urls("never", std::slice::from_ref(rule)).is_empty()
         });
         if !rules.is_empty() {
             self.cache.push(("never", json!(rules)));

@@ -5,6 +5,7 @@
 //! would do too: only what is opened or used takes its folder.
 
 use crate::disk_reads::DiskReadQueue;
+use crate::freshness::FreshnessRule;
 use crate::settings::Settings;
 use disk_store::PurgeHistory;
 use http_freshness::{CachingRules, SetCookie};
@@ -70,10 +71,19 @@ impl HttpCache {
 
     /// The same store under rules that differ in what becomes of `Set-Cookie`.
     pub fn with_cookies(&self, cookies: SetCookie) -> Arc<Self> {
+        self.with_rules(CachingRules { cookies, ..self.rules })
+    }
+
+    /// The same store under rules that differ in how long responses are fresh.
+    pub fn with_freshness(&self, rule: &FreshnessRule) -> Arc<Self> {
+        self.with_rules(rule.rules(&self.rules))
+    }
+
+    fn with_rules(&self, rules: CachingRules) -> Arc<Self> {
         Arc::new(Self {
             settings: self.settings.clone(),
             store: Arc::clone(&self.store),
-            rules: CachingRules { cookies, ..self.rules },
+            rules,
             clock: self.clock,
             reads: self.reads.clone(),
             log: Arc::clone(&self.log),

@@ -2,6 +2,7 @@
 //!
 //! It opens nothing. Read by `config` as part of the doors' sections.
 
+use crate::freshness::FreshnessRule;
 use http_freshness::{CacheAudience, CachingRules, StaleUse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,10 @@ pub struct Settings {
     /// requests with `Authorization`. `s-maxage` and `proxy-revalidate` do not count then. On disk
     /// it has a folder of its own, `PATH/private`. For the proxy alone.
     pub shared: bool,
+    /// For how long answers of certain URLs are fresh: the first rule whose `urls` name the URL
+    /// counts. `no-store`, `no-cache` and `must-revalidate` are obeyed all the same. At most 100.
+    /// For the proxy alone. Default: none.
+    pub freshness: Vec<FreshnessRule>,
 }
 
 /// When an answer is sent past its time.
@@ -71,6 +76,7 @@ impl Default for Settings {
             disk: None,
             never: Vec::new(),
             shared: true,
+            freshness: Vec::new(),
         }
     }
 }
@@ -94,6 +100,12 @@ impl Settings {
             complaints.push(
                 Complaint::new("shared", "the gateway's cache is for all its visitors")
                     .remedy("leave it out, and leave cache out of routes that are for one person"),
+            );
+        }
+        if !self.freshness.is_empty() {
+            complaints.push(
+                Complaint::new("freshness", "the gateway's servers say for how long it is fresh")
+                    .remedy("leave it out, and have them send Cache-Control"),
             );
         }
         complaints
@@ -157,8 +169,9 @@ mod tests {
     fn a_gateway_refuses_what_is_a_proxys_alone() {
         assert_eq!(Settings::default().check_reverse(), []);
         let never = vec!["||a.example^".to_owned()];
-        let settings = Settings { shared: false, never, ..Settings::default() };
+        let freshness = vec![FreshnessRule::default()];
+        let settings = Settings { shared: false, never, freshness, ..Settings::default() };
         let paths: Vec<_> = settings.check_reverse().into_iter().map(|it| it.path).collect();
-        assert_eq!(paths, ["never", "shared"]);
+        assert_eq!(paths, ["never", "shared", "freshness"]);
     }
 }

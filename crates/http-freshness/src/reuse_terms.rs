@@ -55,6 +55,8 @@ pub enum LifetimeBasis {
     Expires,
     /// A part of the time since `Last-Modified`.
     Heuristic,
+    /// The least that the administrator gives to what says nothing.
+    HeuristicMin,
     /// Nothing: it is stale at once.
     Nothing,
     /// Was purged softly: it is stale from then on.
@@ -108,7 +110,7 @@ impl ReuseTerms {
     ) -> Self {
         let (lifetime_secs, basis) = lifetime(rules, control, head);
         Self {
-            lifetime_secs: lifetime_secs.min(rules.lifetime_max_secs),
+            lifetime_secs,
             basis,
             initial_age_ms: age::initial_ms(head),
             validation: if control.has(ResponseFlag::NoCache) {
@@ -172,33 +174,45 @@ fn lifetime(
             DirectiveSource::General if shared => LifetimeBasis::SMaxAge,
             DirectiveSource::General => LifetimeBasis::MaxAge,
         };
-        return (secs, basis);
+        return (secs.min(rules.explicit_max_secs), basis);
     }
     // Of several lines the first counts, and an invalid one is in the past (§5.3).
     if control.source == DirectiveSource::General && head.fields.contains_key(header::EXPIRES) {
         let expires = date::field(&head.fields, &header::EXPIRES).unwrap_or(0);
         let secs = expires.saturating_sub(head.date_unix_secs());
-        return (capped(secs, DELTA_SECS_MAX), LifetimeBasis::Expires);
+        return (capped(secs, rules.explicit_max_secs), LifetimeBasis::Expires);
     }
     match heuristic_secs(rules, control, head) {
-        0 => (0, LifetimeBasis::Nothing),
-        secs => (secs, LifetimeBasis::Heuristic),
+        (0, _) => (0, LifetimeBasis::Nothing),
+        found => found,
     }
 }
 
-/// RFC 9111 §4.2.2: a part of the time for which it has not changed.
-fn heuristic_secs(rules: &CachingRules, control: &ResponseControl, head: &StoredHead) -> u32 {
+/// RFC 9111 §4.2.2: a part of the time for which it has not changed, within the bounds that the
+/// administrator sets.
+fn heuristic_secs(
+    rules: &CachingRules,
+    control: &ResponseControl,
+    head: &StoredHead,
+) -> (u32, LifetimeBasis) {
+    let none = (0, LifetimeBasis::Nothing);
     if !is_heuristically_cacheable(head.status) && !control.has(ResponseFlag::Public) {
-        return 0;
+        return none;
     }
     // An old way to say no, where nothing newer is said.
     if control::pragma_no_cache(&head.fields) && !head.fields.contains_key(header::CACHE_CONTROL) {
-        return 0;
+        return none;
     }
-    let Some(modified) = date::field(&head.fields, &header::LAST_MODIFIED) else { return 0 };
-    let unchanged = head.date_unix_secs().saturating_sub(modified);
+    let unchanged = date::field(&head.fields, &header::LAST_MODIFIED)
+        .map_or(0, |modified| head.date_unix_secs().saturating_sub(modified));
     let part = unchanged.saturating_mul(u64::from(rules.heuristic_percent.min(100))) / 100;
-    capped(part, rules.heuristic_max_secs)
+    let part = capped(part, rules.heuristic_max_secs);
+    let least = rules.heuristic_min_secs.min(rules.heuristic_max_secs);
+    if part < least {
+        (least, LifetimeBasis::HeuristicMin)
+    } else {
+        (part, LifetimeBasis::Heuristic)
+    }
 }
 
 fn capped(secs: u64, most: u32) -> u32 {
@@ -243,6 +257,7 @@ impl fmt::Display for LifetimeBasis {
             Self::Targeted => "CDN-Cache-Control",
             Self::Expires => "Expires",
             Self::Heuristic => "a part of the time since Last-Modified",
+            Self::HeuristicMin => "the least that cache.freshness gives",
             Self::Nothing => "nothing that says how long",
             Self::Purged => "a purge",
         })

@@ -26,11 +26,15 @@ pub struct CachingRules {
     /// fresh, in percent: 0 (never) to 100. RFC 9111 §4.2.2 names 10 as typical; httpd and Traffic
     /// Server take it too.
     pub heuristic_percent: u8,
-    /// The most that this gives, in seconds. A day, as in httpd and Traffic Server: beyond it RFC
-    /// 9111's predecessors asked for a warning.
+    /// The least that a response without explicit freshness gets, also without `Last-Modified`, in
+    /// seconds; the most counts where it is less. None by itself: it is an administrator's word.
+    pub heuristic_min_secs: u32,
+    /// The most that such a response gets, in seconds. A day, as in httpd and Traffic Server:
+    /// beyond it RFC 9111's predecessors asked for a warning.
     pub heuristic_max_secs: u32,
-    /// The longest freshness lifetime that is believed, in seconds; at most 2³¹ (RFC 9111 §1.2.2).
-    pub lifetime_max_secs: u32,
+    /// The longest explicit freshness lifetime that is believed, in seconds; at most 2³¹ (RFC 9111
+    /// §1.2.2).
+    pub explicit_max_secs: u32,
     /// Time past its lifetime for which a response is still served by [`CachingRules::stale`], in
     /// seconds. A week, as in Squid; an explicit permission is not cut, and [`StaleUse::Offline`]
     /// knows no end.
@@ -128,8 +132,9 @@ impl CachingRules {
             stale: StaleUse::WhenUnreachable,
             cookies: SetCookie::Dropped,
             heuristic_percent: 10,
+            heuristic_min_secs: 0,
             heuristic_max_secs: 24 * 60 * 60,
-            lifetime_max_secs: DELTA_SECS_MAX,
+            explicit_max_secs: DELTA_SECS_MAX,
             stale_max_secs: 7 * 24 * 60 * 60,
         }
     }

@@ -90,6 +90,8 @@ pub(crate) async fn answer(
         // Boxed: what the cache answers would carry its room.
         Box::pin(cache.bypass(&question, &onward)).await
     } else {
+        let host = origin.host.to_name();
+        let cache = trip.setup.cache_for(host.as_name(), &question.url, trip.now).unwrap_or(cache);
         cache.answer(question, onward).await
     };
     answered.map_err(|why| match why {
@@ -128,6 +130,8 @@ pub(crate) async fn invalidate_after(
         cache.changed(&question, &head).await;
         return Response::from_parts(head, body);
     }
+    let host = target.origin.host.to_name();
+    let cache = trip.setup.cache_for(host.as_name(), &question.url, trip.now).unwrap_or(cache);
     // It may be stored on its way, and outlive the client whose own patience would end it.
     let stall = trip.setup.settings.response_timeout.0.0;
     let response = response.map(|body| MeteredBody::wrap(body, stall, |_, _| ()));

@@ -9,13 +9,15 @@ use crate::settings::Settings;
 use crate::setup::ProxySetup;
 use crate::tls;
 use arc_swap::ArcSwap;
+use http::Uri;
 use http_cache::HttpCache;
 use http_front::DoorLimits;
-use origins::KnownOrigin;
+use origins::{KnownOrigin, Origin};
 use passwords::UserTable;
 use rate_limit::ClientBuckets;
 use std::path::Path;
 use std::sync::Arc;
+use transport::clock;
 use vocab::Complaint;
 
 /// The proxy door.
@@ -54,6 +56,19 @@ impl ProxyDoor {
     /// The cache of what it fetches, where it has one.
     pub fn cache(&self) -> Option<Arc<HttpCache>> {
         self.setup().cache.clone()
+    }
+
+    /// The same cache with the times that are set for a URL; that of all others for what is no URL.
+    pub fn cache_for(&self, url: &str) -> Option<Arc<HttpCache>> {
+        let setup = self.setup();
+        let of_url = || {
+            let uri = url.parse::<Uri>().ok()?;
+            let origin = format!("{}://{}", uri.scheme_str()?, uri.authority()?);
+            let origin = origin.parse::<Origin>().ok()?;
+            let url = origin.url(uri.path_and_query()?.as_str());
+            setup.cache_for(origin.host.to_name().as_name(), &url, clock::now()).cloned()
+        };
+        of_url().or_else(|| setup.cache.clone())
     }
 
     /// Returns what this core's connections have taught of origins; an origin may come more than

@@ -69,8 +69,8 @@ impl ProxyFastPath {
         url: &str,
         out: &mut Vec<u8>,
     ) -> Option<FastReply> {
-        let cache = setup.cache.as_ref()?;
         let (started, now) = (Instant::now(), clock::now());
+        let cache = setup.cache_for(host, url, now)?;
         if setup.never.as_ref().is_some_and(|never| never.holds(host, url, now)) {
             return None;
         }

@@ -17,7 +17,6 @@ mod door;
 mod fast_path;
 mod headers;
 mod local_endpoints;
-mod never;
 mod pac;
 mod pages;
 mod parts;
@@ -32,14 +31,15 @@ mod sni;
 mod target;
 mod tls;
 mod tunnel;
+mod url_rules;
 
 pub use crate::blocked_tunnels::{BlockedTunnels, TunnelClient};
 pub use crate::door::{ProxyDoor, check_files};
-pub use crate::never::check as check_never;
 pub use crate::parts::ProxyParts;
 pub use crate::preview::{BlockedTunnel, preview};
 pub use crate::settings::{
     AuthSettings, ConnectSni, FieldDisclosure, PacFallback, PacSettings, ParentHosts,
     ParentSettings, ParentsOf, RefererPolicy, Settings, TlsSettings, TokenDigest,
 };
+pub use crate::url_rules::check as check_urls;
 pub use http_cache::{CacheEnvironment, HttpCache, PurgeStrength, PurgeTarget};

@@ -4,17 +4,17 @@
 
 use crate::access::ProxyAccess;
 use crate::headers::FieldPolicy;
-use crate::never::Never;
 use crate::parts::ProxyParts;
 use crate::routes::ParentRoutes;
 use crate::settings::Settings;
 use crate::tls::ProxyTls;
+use crate::url_rules::UrlRules;
 use http_cache::HttpCache;
 use http_freshness::CachingRules;
 use origins::{Origin, OriginLimits, Origins};
 use std::net::IpAddr;
 use std::sync::Arc;
-use vocab::{Complaint, Now};
+use vocab::{Complaint, Name, Now};
 
 /// Holds what follows from the settings, swapped as a whole.
 pub(crate) struct ProxySetup {
@@ -25,7 +25,10 @@ pub(crate) struct ProxySetup {
     pub(crate) fields: FieldPolicy,
     pub(crate) secure: Option<ProxyTls>,
     pub(crate) cache: Option<Arc<HttpCache>>,
-    pub(crate) never: Option<Never>,
+    /// URLs that the cache leaves alone.
+    pub(crate) never: Option<UrlRules>,
+    /// The same cache, with the times of each rule of freshness.
+    freshness: Vec<(Option<UrlRules>, Arc<HttpCache>)>,
 }
 
 impl ProxySetup {
@@ -45,6 +48,10 @@ impl ProxySetup {
         let access = access
             .transpose()
             .map_err(|wrong| wrong.into_iter().map(|it| it.under("auth")).collect::<Vec<_>>())?;
+        let cache = settings.cache.as_ref().map(|wanted| {
+            let before = before.and_then(|setup| setup.cache.as_deref());
+            HttpCache::new(wanted, &CachingRules::forward(), before, &parts.cache)
+        });
         Ok(Self {
             origins: before.map_or_else(
                 || Origins::new(parts.dialer.clone(), limits),
@@ -54,13 +61,22 @@ impl ProxySetup {
             routes: ParentRoutes::new(&settings, before.map(|setup| &setup.routes)),
             fields: FieldPolicy::new(&settings),
             secure: ProxyTls::open(&settings, parts)?,
-            cache: settings.cache.as_ref().map(|wanted| {
-                let before = before.and_then(|setup| setup.cache.as_deref());
-                HttpCache::new(wanted, &CachingRules::forward(), before, &parts.cache)
-            }),
-            never: settings.cache.as_ref().and_then(Never::of),
+            never: settings.cache.as_ref().and_then(|cache| UrlRules::of(&cache.never)),
+            freshness: cache
+                .as_ref()
+                .zip(settings.cache.as_ref())
+                .map_or_else(Vec::new, |(cache, settings)| by_rule(cache, settings)),
+            cache,
             settings,
         })
+    }
+
+    /// The cache, with the times that are set for a URL.
+    pub(crate) fn cache_for(&self, host: Name<'_>, url: &str, now: Now) -> Option<&Arc<HttpCache>> {
+        let is_for =
+            |urls: &Option<UrlRules>| urls.as_ref().is_none_or(|urls| urls.holds(host, url, now));
+        let special = self.freshness.iter().find(|(urls, _)| is_for(urls));
+        special.map(|(_, cache)| cache).or(self.cache.as_ref())
     }
 
     /// True if the cache leaves a URL of `origin` alone.
@@ -86,4 +102,13 @@ impl ProxySetup {
             ports => ports.iter().any(|it| it.contains(port)),
         }
     }
+}
+
+/// The cache with the times of each rule of its settings, in order.
+fn by_rule(
+    cache: &Arc<HttpCache>,
+    settings: &http_cache::Settings,
+) -> Vec<(Option<UrlRules>, Arc<HttpCache>)> {
+    let rules = settings.freshness.iter();
+    rules.map(|rule| (UrlRules::of(&rule.urls), cache.with_freshness(rule))).collect()
 }

@@ -1,4 +1,4 @@
-//! URLs that the cache leaves alone: `proxy.cache.never`, in the language of filter lists.
+//! URLs that a setting of the cache is for (`never`, `freshness`), in the language of filter lists.
 //!
 //! It looks at the URL alone, not at who asks or for what, so it refuses rules with options. Made
 //! anew from the settings on every reload; called by both lanes, where there are such rules.
@@ -15,15 +15,15 @@ const RULES_MAX: usize = 10_000;
 const HEADER: &str = "[Adblock]";
 const REMEDY: &str = "write ||HOST^, ||HOST/PATH* or /EXPRESSION/";
 
-/// The rules, compiled.
-pub(crate) struct Never(Policy);
+/// The rules of one setting, compiled.
+pub(crate) struct UrlRules(Policy);
 
-impl Never {
-    /// Returns those of a cache's settings; none where there are none.
-    pub(crate) fn of(cache: &http_cache::Settings) -> Option<Self> {
-        let rules = cache.never.iter().map(String::as_str);
-        let policy = || Policy::new(Arc::new(compiled(rules)), ClientProfiles::everyone());
-        (!cache.never.is_empty()).then(policy).map(Self)
+impl UrlRules {
+    /// Returns rules that [`check`] takes; none where there are none.
+    pub(crate) fn of(rules: &[String]) -> Option<Self> {
+        let texts = rules.iter().map(String::as_str);
+        let policy = || Policy::new(Arc::new(compiled(texts)), ClientProfiles::everyone());
+        (!rules.is_empty()).then(policy).map(Self)
     }
 
     /// True if they name this URL, whose host is `host`.
@@ -42,15 +42,15 @@ impl Never {
     }
 }
 
-/// Everything that is wrong with rules for `cache.never`; paths are relative to `cache`.
-pub fn check(rules: &[String]) -> Vec<Complaint> {
+/// Everything that is wrong with the rules of one setting; paths begin with `path`.
+pub fn check(path: &str, rules: &[String]) -> Vec<Complaint> {
     if rules.len() > RULES_MAX {
         let message = format!("{} rules are over the {RULES_MAX} allowed", rules.len());
-        let complaint = Complaint::new("never", message);
+        let complaint = Complaint::new(path, message);
         return vec![complaint.remedy("write the hosts that they stand below")];
     }
     let complaint = |index: usize, message: String| {
-        Complaint::new(format!("never.{index}"), message).remedy(REMEDY)
+        Complaint::new(format!("{path}.{index}"), message).remedy(REMEDY)
     };
     let mut complaints = Vec::new();
     // What is refused here leaves an empty line, so that the others keep their numbers.
@@ -69,7 +69,7 @@ pub fn check(rules: &[String]) -> Vec<Complaint> {
         if report.skipped.is_empty()
             && let Some(why) = report.unfit
         {
-            complaints.push(Complaint::new("never", why.to_string()).remedy(REMEDY));
+            complaints.push(Complaint::new(path, why.to_string()).remedy(REMEDY));
         }
         // The first line is ours, and lines are counted from 1.
         complaints.extend(report.skipped.iter().map(|line| {
@@ -106,7 +106,7 @@ fn compiled<'r>(rules: impl Iterator<Item = &'r str>) -> RuleSet {
     let lines: Vec<_> = std::iter::once(HEADER).chain(rules).collect();
     let text = lines.join("\n");
     let source =
-        ListSource { name: "never", kind: ListKind::Block, text: text.as_bytes(), files: &[] };
+        ListSource { name: "urls", kind: ListKind::Block, text: text.as_bytes(), files: &[] };
     compile(&[source], RandomState::new().hash_one(0_u8))
 }
 
@@ -115,15 +115,15 @@ fn compiled<'r>(rules: impl Iterator<Item = &'r str>) -> RuleSet {
 mod tests {
     use super::*;
 
-    fn never(rules: &[&str]) -> Option<Never> {
-        let never: Vec<_> = rules.iter().map(|rule| String::from(*rule)).collect();
-        assert_eq!(check(&never), []);
-        Never::of(&http_cache::Settings { never, ..Default::default() })
+    fn url_rules(rules: &[&str]) -> Option<UrlRules> {
+        let rules: Vec<_> = rules.iter().map(|rule| String::from(*rule)).collect();
+        assert_eq!(check("never", &rules), []);
+        UrlRules::of(&rules)
     }
 
     #[test]
     fn hosts_prefixes_and_expressions_are_told_from_what_stands_beside_them() {
-        let never = never(&[
+        let named = url_rules(&[
             "||live.example^",
             "||www.example/feed/*",
             r"/\.cgi$/",
@@ -133,7 +133,7 @@ mod tests {
         let now = Now { unix_ms: 0, mono_ms: 0 };
         let holds = |host: &str, path: &str| {
             let url = format!("http://{host}{path}");
-            never.holds(Name::from_lowercase(host).unwrap(), &url, now)
+            named.holds(Name::from_lowercase(host).unwrap(), &url, now)
         };
         assert!(holds("live.example", "/") && holds("a.live.example", "/x"));
         assert!(holds("www.example", "/feed/1") && holds("other.example", "/a.cgi"));
@@ -143,17 +143,17 @@ mod tests {
 
     #[test]
     fn nothing_is_made_of_no_rules() {
-        assert!(never(&[]).is_none());
+        assert!(url_rules(&[]).is_none());
     }
 
     #[test]
     fn what_is_no_rule_or_has_options_is_a_complaint_with_its_place() {
         let rules =
             ["/a/$/", "# b", "||c.example^$script", "/(/", "", "/a/$domain=/b/", "||f.example^"];
-        let complaints = check(&rules.map(String::from));
+        let complaints = check("never", &rules.map(String::from));
         let mut paths: Vec<_> = complaints.into_iter().map(|it| it.path).collect();
         paths.sort();
         assert_eq!(paths, ["never.1", "never.2", "never.3", "never.4", "never.5"]);
-        assert_eq!(check(&vec!["||a.example^".to_owned(); RULES_MAX + 1]).len(), 1);
+        assert_eq!(check("never", &vec!["||a.example^".to_owned(); RULES_MAX + 1]).len(), 1);
     }
 }

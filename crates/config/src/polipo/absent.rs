@@ -1,7 +1,7 @@
 //! Variables of Polipo without a counterpart, and why.
 
 /// Names, and the reason that they share.
-const ABSENT: [(&[&str], &str); 20] = [
+const ABSENT: [(&[&str], &str); 19] = [
     (
         &[
             "chunkLowMark",
@@ -29,10 +29,6 @@ const ABSENT: [(&[&str], &str); 20] = [
             "maxWriteoutWhenIdle",
         ],
         "the cache on disk is written as it comes and keeps proxy.cache.disk.size by itself",
-    ),
-    (
-        &["maxAge", "maxAgeFraction", "maxExpiresAge", "maxNoModifiedAge"],
-        "how long an answer is fresh is RFC 9111's to say",
     ),
     (&["dontCacheCookies", "dontCacheRedirects"], "what a cache may keep is RFC 9111's to say"),
     (

@@ -66,10 +66,32 @@ diskCacheRoot = "/var/cache/polipo/"
         proxy["cache"],
         json!({ "stale": "offline", "memory": "256KiB",
         "memory_object": proxy["cache"]["memory_object"], "finish_percent": 50, "disk": null, "never": [],
-        "shared": true })
+        "shared": true, "freshness": [] })
     );
     let (_, proxy) = planned("cacheIsShared = false");
     assert_eq!(proxy["cache"]["shared"], json!(false));
+}
+
+#[test]
+fn how_long_answers_are_fresh_is_a_rule_for_every_url() {
+    let (_, proxy) = planned("maxAge = 14d1h\nmaxAgeFraction = 0.1\nmaxNoModifiedAge = 23m");
+    assert_eq!(
+        proxy["cache"]["freshness"],
+        json!([{ "urls": [], "min": "23m", "last_modified_percent": 10, "max": "337h",
+        "explicit_max": null }])
+    );
+    let text = "maxExpiresAge = 10000d\nmaxNoModifiedAge = 2d";
+    let yaml = from_polipo(text, Path::new("config"), &no_file).unwrap();
+    let (_, proxy) = planned(text);
+    assert_eq!(
+        proxy["cache"]["freshness"],
+        json!([{ "urls": [], "min": "1d", "last_modified_percent": 10, "max": "1d",
+        "explicit_max": "3650d" }])
+    );
+    assert!(yaml.contains("line 1, maxExpiresAge: ten years"), "{yaml}");
+    assert!(yaml.contains("line 2, maxNoModifiedAge: what says nothing"), "{yaml}");
+    let wrong = from_polipo("maxAgeFraction = 2", Path::new("config"), &no_file).unwrap_err();
+    assert!(wrong[0].to_string().contains("maxAgeFraction: \"2\" is no part of a whole"));
 }
 
 #[test]

@@ -111,6 +111,18 @@ impl PolipoSetting {
         found.map_err(|_| complaint(format!("{text:?} is no number"), "write digits alone"))
     }
 
+    /// A part of a whole, `0.1`, in percent.
+    pub(super) fn percent(&self) -> Result<u8, Complaint> {
+        let text = self.one()?;
+        let part = text.parse::<f64>().ok().filter(|part| (0.0..=1.0).contains(part));
+        let part = part.ok_or_else(|| {
+            complaint(format!("{text:?} is no part of a whole"), "write it as 0.1")
+        })?;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100")]
+        let percent = (part * 100.0).round() as u8;
+        Ok(percent)
+    }
+
     /// A time in seconds: `90`, or `1d2h3m4s` in parts.
     pub(super) fn seconds(&self) -> Result<u64, Complaint> {
         let wrong = |text: &str| complaint(format!("{text:?} is no time"), "write it as 1h30m");

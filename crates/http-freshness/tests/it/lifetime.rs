@@ -235,6 +235,34 @@ fn heuristics_are_a_tenth_of_the_time_since_the_change_up_to_a_day() {
 }
 
 #[test]
+fn an_administrator_bounds_what_is_not_said_and_caps_what_is() {
+    let rules = CachingRules {
+        heuristic_percent: 50,
+        heuristic_min_secs: 300,
+        heuristic_max_secs: 1000,
+        explicit_max_secs: 60,
+        ..CachingRules::forward()
+    };
+    let rows: &[(&str, Pairs<'_>, u32, LifetimeBasis)] = &[
+        ("nothing", &[], 300, LifetimeBasis::HeuristicMin),
+        ("changed lately", &[("last-modified", "@-400")], 300, LifetimeBasis::HeuristicMin),
+        ("changed before", &[("last-modified", "@-800")], 400, LifetimeBasis::Heuristic),
+        ("changed long ago", &[("last-modified", "@-8000")], 1000, LifetimeBasis::Heuristic),
+        ("max-age", &[("cache-control", "max-age=3600")], 60, LifetimeBasis::MaxAge),
+        ("a short max-age", &[("cache-control", "max-age=30")], 30, LifetimeBasis::MaxAge),
+        ("expires", &[("expires", "@3600")], 60, LifetimeBasis::Expires),
+    ];
+    for (name, response, secs, basis) in rows {
+        let response = [&[("date", "@0")], *response].concat();
+        let (_, terms) = stored(&rules, &[], 200, &response).unwrap();
+        assert_eq!((terms.lifetime_secs, terms.basis), (*secs, *basis), "{name}");
+    }
+    let refused = |status, response: Pairs<'_>| stored(&rules, &[], status, response).is_err();
+    assert!(refused(403, &[]), "its status says no");
+    assert!(refused(200, &[("date", "@0"), ("pragma", "no-cache")]), "its origin says no");
+}
+
+#[test]
 fn cdn_cache_control_comes_first_before_an_origin() {
     let (cc, cdn) = ("cache-control", "cdn-cache-control");
     let reverse = CachingRules::reverse();

@@ -12,6 +12,7 @@ use ledger::prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use ledger::prometheus_client::metrics::MetricType;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
+use vocab::Door;
 
 type OfStore = (&'static str, &'static str, MetricType, fn(&StoreInfo) -> u64);
 
@@ -101,9 +102,14 @@ fn store_info(door: &str, cache: &HttpCache) -> StoreInfo {
 /// Returns what the door of a question has stored of its URL.
 pub(super) fn explain(app: &RunningApp, question: &WhyQuestion) -> Vec<String> {
     let Some(url) = &question.url else { return Vec::new() };
-    let door = question.door.to_string();
-    let found = caches(app).into_iter().find(|(name, _)| *name == door);
-    found.map(|(_, cache)| cache.explain(url)).unwrap_or_default()
+    let running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
+    let cache = match question.door {
+        Door::Proxy => running.doors.get::<ProxyDoor>().and_then(|door| door.cache_for(url)),
+        Door::Gateway => running.doors.get::<GatewayDoor>().and_then(|door| door.cache()),
+        Door::Dns | Door::Pixel | Door::Web => None,
+    };
+    drop(running);
+    cache.map(|cache| cache.explain(url)).unwrap_or_default()
 }
 
 /// A purge that does not hold.

@@ -3,7 +3,7 @@
 //! It reads no file: what stands in files is found when the door is made. Called by `config`.
 
 use super::{Settings, parents, passing};
-use crate::never;
+use crate::url_rules;
 use std::time::Duration;
 use vocab::{Complaint, Door, Listen, TimeSpan};
 
@@ -14,6 +14,8 @@ const RESPONSE_TIMEOUT_MAX: Duration = Duration::from_hours(1);
 
 /// Names that are looked through one by one for each request.
 const NAMES_MAX: usize = 1000;
+/// Rules of freshness, each of which a URL may be held against.
+const FRESHNESS_MAX: usize = 100;
 
 impl Settings {
     /// Everything that is wrong.
@@ -58,8 +60,7 @@ impl Settings {
         }
         complaints.extend(self.check_leaves());
         if let Some(cache) = &self.cache {
-            let found = cache.check().into_iter().chain(never::check(&cache.never));
-            complaints.extend(found.map(|it| it.under("cache")));
+            complaints.extend(check_cache(cache).into_iter().map(|it| it.under("cache")));
         }
         complaints
     }
@@ -82,6 +83,24 @@ impl Settings {
 fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
     let no_path = "a proxy listens at an address, not at a path";
     http_front::check_listen(Door::Proxy, path, listen, no_path)
+}
+
+/// Everything that is wrong with the cache; paths are relative to it.
+fn check_cache(cache: &http_cache::Settings) -> Vec<Complaint> {
+    let mut complaints = cache.check();
+    complaints.extend(url_rules::check("never", &cache.never));
+    if cache.freshness.len() > FRESHNESS_MAX {
+        let message =
+            format!("{} rules are over the {FRESHNESS_MAX} allowed", cache.freshness.len());
+        let complaint = Complaint::new("freshness", message);
+        complaints.push(complaint.remedy("write URLs with the same times into one rule"));
+        return complaints;
+    }
+    for (index, rule) in cache.freshness.iter().enumerate() {
+        let found = rule.check().into_iter().chain(url_rules::check("urls", &rule.urls));
+        complaints.extend(found.map(|it| it.under(&format!("freshness.{index}"))));
+    }
+    complaints
 }
 
 fn check_span(

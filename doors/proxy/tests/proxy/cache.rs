@@ -7,6 +7,7 @@ use http_cache::StalePolicy;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
 
 fn kept_for_long(fields: &str, body: &str) -> Reply {
     let length = body.len();
@@ -99,6 +100,36 @@ fn one_persons_cache_keeps_what_is_for_nobody_else_until_it_is_shared() {
         assert!(answer.contains("tidegate;fwd=uri-miss"), "{answer}");
     }
     assert!(get(proxy, &private).contains("detail=private"));
+}
+
+#[test]
+fn freshness_is_set_by_url_where_an_answer_says_nothing() {
+    let origin = Origin::start(|_, _, request| {
+        let said =
+            if request.starts_with("GET /said") { "Cache-Control: max-age=600\r\n" } else { "" };
+        Reply::Keep(format!("HTTP/1.1 200 OK\r\n{said}Content-Length: 4\r\n\r\nbody"))
+    });
+    let rule = |urls: &str, min_secs| http_cache::FreshnessRule {
+        urls: vec![urls.to_owned()],
+        min: settings::Text(vocab::TimeSpan(Duration::from_secs(min_secs))),
+        explicit_max: Some(settings::Text(vocab::TimeSpan(Duration::from_mins(1)))),
+        ..Default::default()
+    };
+    let rules = vec![rule(r"/\.png$/", 300), rule("||127.0.0.1^", 0)];
+    let (proxy, door) = start_door(&Given::default(), |it| {
+        it.cache = Some(http_cache::Settings { freshness: rules, ..Default::default() });
+    });
+    let ask = |path: &str| get(proxy, &format!("http://{}{path}", origin.address));
+    assert!(ask("/a.png").contains("fwd=uri-miss;stored;ttl=300"));
+    assert!(ask("/a.png").contains("tidegate;hit;ttl="));
+    assert!(ask("/page").contains("detail=no-freshness"), "the first rule is not for this one");
+    assert!(ask("/said").contains("stored;ttl=60"), "the second is, and cuts what is said");
+    let url = format!("http://{}/a.png", origin.address);
+    let told = door.cache_for(&url).unwrap().explain(&url);
+    assert!(
+        told[0].contains("fresh for 5 min by the least that cache.freshness gives"),
+        "{told:?}"
+    );
 }
 
 /// A thousand letters.
