@@ -4,8 +4,8 @@
 use crate::foreign;
 
 use foreign::{Disk, compiled, compiled_with, lines, mosdns, oxidns, refused, with};
-use mosdns_compat::compile::{ServerProtocol, compile, describe};
-use mosdns_compat::language::{self, CronTime};
+use mosdns_compat::compile::{ServerProtocol, describe};
+use mosdns_compat::language::CronTime;
 use std::time::Duration;
 
 /// The operations of a file, one a line without its place; servers and the end left out.
