@@ -152,6 +152,7 @@ impl BranchEnd {
 }
 
 /// The first answer of the primary, or of the secondary once the primary has failed or is slow.
+/// Without an answer of either the fallback fails, as in mosdns: rules after it are not tried.
 async fn fall_back(
     origin: BranchOrigin<'_>,
     state: &RunState,
@@ -167,7 +168,7 @@ async fn fall_back(
     // What the secondary said before it was its turn.
     let mut held = None;
     let mut is_slow = false;
-    let mut last = Err(RunFailure::Upstream);
+    let mut last = RunFailure::Upstream;
     loop {
         if primary.is_none() || is_slow {
             if let Some(answer) = held.take() {
@@ -179,7 +180,7 @@ async fn fall_back(
             }
         }
         if primary.is_none() && secondary.is_none() {
-            return last;
+            return Err(last);
         }
         tokio::select! {
             biased;
@@ -187,15 +188,16 @@ async fn fall_back(
                 primary = None;
                 match ended {
                     Ok(answer) if answer.is_answer() => return Ok(answer),
-                    other => last = other,
+                    Ok(_) => {}
+                    Err(why) => last = why,
                 }
             }
             ended = ended(&mut secondary), if secondary.is_some() => {
                 secondary = None;
                 match ended {
                     Ok(answer) if answer.is_answer() => held = Some(answer),
-                    other if last.is_err() => last = other,
-                    _ => {}
+                    Ok(_) => {}
+                    Err(why) => last = why,
                 }
             }
             () = sleep_until(slow), if !is_slow => is_slow = true,

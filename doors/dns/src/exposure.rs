@@ -91,11 +91,8 @@ impl Settings {
             UpstreamSettings::Detailed(details) => (&details.address, details.dial.as_ref()),
         };
         let address: UpstreamAddress = written.parse().ok()?;
-        let ip = match (dial, &address.host) {
-            (Some(dial), _) => dial.0,
-            (None, UpstreamHost::Ip(ip)) => *ip,
-            (None, UpstreamHost::Name(_)) => return None,
-        };
+        let host = dial.map_or(&address.host, |dial| &dial.0);
+        let UpstreamHost::Ip(ip) = *host else { return None };
         let at = SocketAddr::new(ip, address.port);
         let is_here = |listen: &Listen| {
             listen.address.port() == at.port()

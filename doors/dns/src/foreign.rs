@@ -220,7 +220,9 @@ fn one(at: usize, spec: &UpstreamSpec) -> UpstreamSettings {
     UpstreamSettings::Detailed(UpstreamDetails {
         address: spec.address.clone(),
         name: Some(name),
-        dial: spec.dial.map(Text),
+        // Words that were parsed when the file was read; what is wrong all the same shows in the
+        // check.
+        dial: spec.dial.as_deref().and_then(|it| it.parse().ok()).map(Text),
         family: match spec.bootstrap_version {
             Some(4) => FamilyChoice::Ipv4,
             Some(6) => FamilyChoice::Ipv6,
@@ -228,7 +230,6 @@ fn one(at: usize, spec: &UpstreamSpec) -> UpstreamSettings {
         },
         interface: spec.interface.clone(),
         mark: spec.mark,
-        // It was parsed when the file was read; what is wrong all the same shows in the check.
         socks5: spec.socks5.as_deref().and_then(|it| it.parse().ok()).map(Text),
         verify: match spec.verify {
             VerifyCertificate::Yes => CertificateCheck::Full,

@@ -98,6 +98,21 @@ fn without_stale_answers_a_dead_upstream_is_a_failure_that_is_told() {
     assert_eq!(answer(dns, &["own.example"]).1, "192.0.2.1", "what is local needs no upstream");
 }
 
+#[test]
+fn a_fallback_without_an_answer_of_either_ends_the_sequence() {
+    let edge = Tidegate::start(
+        r#"
+log: { level: error }
+plugins:
+  - { tag: none, type: sequence, args: [ { exec: mark 1 }, { exec: $_sleep_500ms } ] }
+  - { tag: both, type: fallback, args: { primary: none, secondary: none, threshold: 10 } }
+  - { tag: main, type: sequence, args: [ { exec: $both }, { exec: reject 3 } ] }
+  - { tag: udp, type: udp_server, args: { entry: main, listen: "127.0.0.1:0" } }
+"#,
+    );
+    assert_eq!(answer(edge.address("dns", "udp"), &["www.example"]).0, "SERVFAIL");
+}
+
 /// Asks `www.example` without a pause until told to stop; how many were lost.
 fn ask_on(dns: SocketAddr, stop: &AtomicBool, asked: &AtomicU32) -> u32 {
     let socket = client(dns);

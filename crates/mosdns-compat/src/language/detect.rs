@@ -1,7 +1,7 @@
 //! Which of the two dialects a file is written in, told by what it uses.
 //!
 //! A file is one of mosdns unless something in it exists in OxiDNS only: a type of plugins, a key,
-//! a quick form. It judges nothing else. Called by [`super`] before anything is read.
+//! a quick form. Files of mosdns v4 are named as such. Called by [`super`] before anything is read.
 
 use super::position::SourcePosition;
 use super::strings;
@@ -10,6 +10,7 @@ use super::words::{RuleHead, head, sense};
 use super::{Dialect, executors, matchers, providers};
 use serde_json::Value;
 use std::fmt;
+use vocab::Complaint;
 
 /// Holds what made a file one of OxiDNS.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +45,24 @@ const KEYS: &[(&str, &[&str])] = &[
 
 /// Keys of an upstream that only OxiDNS knows.
 const UPSTREAM_KEYS: &[&str] = &["port", "timeout"];
+
+/// Keys at the top of a file of mosdns v4, each with what v5 has in its place.
+const FOURTH_VERSION_KEYS: [(&str, &str); 2] = [
+    ("servers", "each listener becomes a plugin: udp_server, tcp_server or http_server"),
+    ("data_providers", "each becomes a plugin domain_set or ip_set with `files`"),
+];
+
+/// A complaint about a file of mosdns v4, if `document` is one: its executors and matchers have
+/// other names and arguments than those of v5, and a complaint about each would bury the cause.
+pub(super) fn fourth_version(document: &Value) -> Option<Complaint> {
+    let (key, change) = FOURTH_VERSION_KEYS.iter().find(|(key, _)| document.get(key).is_some())?;
+    let message = "this is a file of mosdns v4, whose language v5 gave up";
+    let remedy = format!(
+        "write it for v5: {change}; `exec` lists become rules of a sequence with `matches` and \
+         `exec`"
+    );
+    Some(Complaint::new(*key, message).remedy(remedy))
+}
 
 /// The first thing in `document` that only OxiDNS knows.
 pub(super) fn evidence(document: &Value, place: &SourcePosition) -> Option<DialectEvidence> {

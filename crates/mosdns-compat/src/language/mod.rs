@@ -138,6 +138,9 @@ pub fn is_foreign(document: &Value) -> bool {
 
 /// The foreign file that `document` is, or everything that is wrong with it.
 pub fn read(document: &Value, files: &dyn ForeignFiles) -> Result<ForeignFile, Vec<Complaint>> {
+    if let Some(complaint) = detect::fourth_version(document) {
+        return Err(vec![complaint]);
+    }
     let (dialect, because, documents) = dialect(document, files)?;
     let notes = ReadNotes::new(dialect);
     let mut own = frame::FileFrame::default();

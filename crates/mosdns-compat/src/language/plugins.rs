@@ -13,9 +13,13 @@ use super::tree::{ConfigSection, UnknownKeys, sections_of};
 use serde_json::Value;
 use settings::suggest;
 use std::collections::HashMap;
+use std::time::Duration;
 
 /// Plugins of one file and those it includes, at most.
 pub const PLUGINS_MAX: usize = 4096;
+
+/// Tag of the one executor that every file of mosdns has without naming it.
+const PRESET_SLEEP: &str = "_sleep_500ms";
 
 /// One plugin.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,7 +93,17 @@ pub(super) fn read(documents: &[SourceDocument<'_>], notes: &ReadNotes) -> Vec<P
             plugins.extend(kind.map(|kind| Plugin { tag, position: place, kind }));
         }
     }
+    if notes.is_mosdns() && !plugins.is_empty() && !tags.contains_key(PRESET_SLEEP) {
+        plugins.push(preset_sleep());
+    }
     plugins
+}
+
+/// The plugin that mosdns registers by itself (plugin/executable/sleep): `exec: $_sleep_500ms`.
+fn preset_sleep() -> Plugin {
+    let position = SourcePosition::default().below("plugins");
+    let kind = PluginKind::Executor(Executor::Sleep(Duration::from_millis(500)));
+    Plugin { tag: PRESET_SLEEP.to_owned(), position, kind }
 }
 
 fn plugin(mut section: ConfigSection<'_>) -> (Option<PlacedWord>, Option<PluginKind>) {

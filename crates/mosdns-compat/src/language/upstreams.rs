@@ -37,8 +37,8 @@ pub struct UpstreamSpec {
     pub tag: String,
     /// Address as our own settings have it: `tls://dns.example:853`.
     pub address: String,
-    /// Connect to this address whatever the other one says.
-    pub dial: Option<IpAddr>,
+    /// Connect to this IP address or name whatever the address says. A name never over UDP.
+    pub dial: Option<String>,
     /// Time for which an unused connection is kept. Default: as our own settings say.
     pub idle: Option<Duration>,
     /// Time that it has to answer (OxiDNS). Default 5 s.
@@ -350,19 +350,8 @@ impl UpstreamSpec {
             return false;
         };
         let mut port = own_port.or(port).unwrap_or(*usual);
-        if let Some(dial) = dial {
-            match host_port(dial.text.trim()).map(|(host, port)| (host.parse(), port)) {
-                Some((Ok(ip), dial_port)) => {
-                    self.dial = Some(ip);
-                    port = dial_port.unwrap_or(port);
-                }
-                Some((Err(_), _)) | None => {
-                    let message = format!("{:?} is no IP address", dial.text);
-                    notes.complain(dial.position.complaint(message));
-                }
-            }
-        }
-        let host = match (host.parse::<IpAddr>(), self.dial) {
+        let dial_ip = dial.and_then(|dial| self.set_dial(dial, ours, &mut port, notes));
+        let host = match (host.parse::<IpAddr>(), dial_ip) {
             (Ok(ip), _) => bracketed(ip),
             // A name that is not looked up: the address is what counts.
             (Err(_), Some(ip)) if matches!(*ours, "udp" | "tcp") => bracketed(ip),
@@ -381,6 +370,37 @@ impl UpstreamSpec {
         };
         self.address = format!("{ours}://{host}:{port}{path}");
         true
+    }
+
+    /// Takes where to connect to: an address, which is given back, or a name. Its port counts
+    /// instead of `port`.
+    fn set_dial(
+        &mut self,
+        written: &PlacedWord,
+        scheme: &str,
+        port: &mut u16,
+        notes: &ReadNotes,
+    ) -> Option<IpAddr> {
+        let text = written.text.trim();
+        let Some((host, own_port)) = host_port(text) else {
+            let message = format!("{text:?} holds no host and port");
+            notes.complain(written.position.complaint(message));
+            return None;
+        };
+        let ip = host.parse::<IpAddr>().ok();
+        if ip.is_none() && scheme == "udp" {
+            let message = format!("plain DNS goes to an IP address, not to {host:?}");
+            notes.complain(written.position.complaint(message).remedy("write its address"));
+            return None;
+        }
+        if ip.is_none() && DomainName::parse(host).is_err() {
+            let message = format!("{host:?} is no name of a host");
+            notes.complain(written.position.complaint(message));
+            return None;
+        }
+        *port = own_port.unwrap_or(*port);
+        self.dial = Some(host.to_owned());
+        ip
     }
 }
 

@@ -203,7 +203,7 @@ fn mosdns_includes_from_the_working_directory_and_first() {
     disk.files.insert("work/b.yaml", "plugins: [ { tag: b, type: cache } ]");
     let foreign = language::read(&main, &disk).unwrap();
     let tags: Vec<&str> = foreign.plugins.iter().map(|it| it.tag.as_str()).collect();
-    assert_eq!((foreign.dialect, tags), (Dialect::Mosdns, vec!["b", "a", "c"]));
+    assert_eq!((foreign.dialect, tags), (Dialect::Mosdns, vec!["b", "a", "c", "_sleep_500ms"]));
     assert_eq!(foreign.log.level, LogLevel::Info, "an included log says nothing");
 }
 

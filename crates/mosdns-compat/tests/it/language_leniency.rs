@@ -3,7 +3,7 @@
 use crate::foreign;
 
 use foreign::one::{MOSDNS, executor};
-use foreign::{lines, read};
+use foreign::{lines, read, refused};
 use mosdns_compat::language::*;
 use std::time::Duration;
 
@@ -44,6 +44,38 @@ fn http3_falls_back_to_http2() {
         ["plugins.0.args.enable_http3: \
           DNS over HTTP/3 is not built: HTTP/1.1 and HTTP/2 are served"]
     );
+}
+
+#[test]
+fn connections_go_to_an_address_or_a_name_whatever_the_upstreams_own() {
+    let (forward, told) = forward(
+        "{ addr: \"https://dns.test/q\", dial_addr: doh.test }, \
+         { addr: \"tls://dns.test\", dial_addr: \"dot.test:8853\" }, \
+         { addr: \"tls://dns.test\", dial_addr: \"[2001:db8::1]:8853\" }, \
+         { addr: \"tcp://dns.test\", dial_addr: 192.0.2.1 }",
+    );
+    let dialled: Vec<_> =
+        forward.upstreams.iter().map(|it| (it.address.as_str(), it.dial.as_deref())).collect();
+    assert_eq!(
+        dialled,
+        [
+            ("https://dns.test:443/q", Some("doh.test")),
+            ("tls://dns.test:8853", Some("dot.test")),
+            ("tls://dns.test:8853", Some("2001:db8::1")),
+            ("tcp://192.0.2.1:53", Some("192.0.2.1")),
+        ]
+    );
+    assert!(told.is_empty(), "{told:?}");
+    for (upstream, said) in [
+        ("{ addr: 192.0.2.1, dial_addr: dns.test }", "plain DNS goes to an IP address"),
+        ("{ addr: \"tls://dns.test\", dial_addr: \"a..b\" }", "\"a..b\" is no name of a host"),
+        ("{ addr: \"tls://dns.test\", dial_addr: \":53\" }", "\":53\" holds no host and port"),
+    ] {
+        let text =
+            format!("plugins: [ {{ type: forward, args: {{ upstreams: [ {upstream} ] }} }} ]");
+        let refused = refused(&text);
+        assert!(refused[0].contains(said), "{refused:?}");
+    }
 }
 
 #[test]
@@ -110,4 +142,31 @@ fn sizes_and_times_of_caches_beyond_bounds_are_cut() {
 fn warning_is_a_level() {
     let file = read("log: { level: warning }\nplugins: [ { type: cache } ]");
     assert_eq!(file.log.level, LogLevel::Warn);
+}
+
+#[test]
+fn the_preset_executor_of_mosdns_is_there_unless_a_plugin_has_its_tag() {
+    let preset = read("plugins: [ { type: sleep, args: { duration: 1 } } ]").plugins;
+    let half_a_second = PluginKind::Executor(Executor::Sleep(Duration::from_millis(500)));
+    assert_eq!((preset.len(), preset[1].tag.as_str()), (2, "_sleep_500ms"));
+    assert_eq!(preset[1].kind, half_a_second);
+    let own = read("plugins: [ { tag: _sleep_500ms, type: sleep, args: { duration: 1 } } ]");
+    assert_eq!(own.plugins.len(), 1);
+    let oxidns = read("plugins: [ { tag: r, type: query_recorder, args: { path: q.db } } ]");
+    assert_eq!(oxidns.plugins.len(), 1);
+}
+
+#[test]
+fn files_of_mosdns_v4_are_named_as_such_and_nothing_else_is_said() {
+    let said = refused(
+        "{ data_providers: [ { tag: d, file: geosite.dat } ], plugins: [ { tag: q, type: \
+         query_matcher, args: { domain: [ 'provider:d' ] } } ], servers: [ { exec: q } ] }",
+    );
+    assert_eq!(
+        said,
+        ["servers: this is a file of mosdns v4, whose language v5 gave up; write it for v5: each \
+          listener becomes a plugin: udp_server, tcp_server or http_server; `exec` lists become \
+          rules of a sequence with `matches` and `exec`"]
+    );
+    assert!(refused("{ data_providers: [], plugins: [] }")[0].starts_with("data_providers: "));
 }

@@ -79,7 +79,7 @@ fn forward() {
         ]
     );
     let [tls, udp, tcp, ..] = &forward.upstreams[..] else { panic!() };
-    assert_eq!((tls.tag.as_str(), tls.dial), ("a", Some(ip("192.0.2.1"))));
+    assert_eq!((tls.tag.as_str(), tls.dial.as_deref()), ("a", Some("192.0.2.1")));
     assert_eq!((tls.idle, tls.connections), (Some(Duration::from_secs(20)), None));
     assert_eq!((tls.verify, tls.interface.as_deref()), (VerifyCertificate::No, Some("eth0")));
     assert_eq!((tls.socks5.as_deref(), tls.mark), (Some("127.0.0.1:1080"), Some(3)));

@@ -10,6 +10,7 @@ use super::keywords::{KeywordSet, KeywordsBuilder};
 use super::rule::BadRule;
 use regex::bytes::{RegexBuilder, RegexSet, RegexSetBuilder};
 use regex_syntax::hir::Hir;
+use std::borrow::Cow;
 
 /// Largest program of one expression, in bytes: what repetitions in repetitions would blow up.
 pub const REGEXP_PROGRAM_BYTES_MAX: usize = 256 << 10;
@@ -85,12 +86,13 @@ impl RegexpsBuilder {
         if self.drafts.len() == REGEXPS_MAX {
             return Err(BadRule::TooManyRegexps);
         }
+        let unquoted = unquote(text);
         // Names are ASCII, and what knows no other letters is small. An expression that names
         // others may do so: it is only slow to build.
-        let (hir, expression) = if let Ok(hir) = parse(text) {
-            (hir, case.apply(text))
+        let (hir, expression) = if let Ok(hir) = parse(&unquoted) {
+            (hir, case.apply(&unquoted))
         } else {
-            let wide = format!("(?u){text}");
+            let wide = format!("(?u){unquoted}");
             let hir = parse(&wide).map_err(|why| BadRule::Regexp(syntax_fault(&why)))?;
             (hir, case.apply(&wide))
         };
@@ -131,6 +133,33 @@ impl RegexpCase {
             Self::Same => format!("(?i){expression}"),
         }
     }
+}
+
+/// The expression with its `\Q...\E` escaped, which Go's syntax has and the `regex` crate has not
+/// (RE2's syntax page: literal text, even if it has punctuation). One without an end runs to the
+/// last byte.
+fn unquote(text: &str) -> Cow<'_, str> {
+    if !text.contains(r"\Q") {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len() * 2);
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        plain.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(quoted) = rest.strip_prefix(r"\Q") {
+            let (literal, after) = quoted.split_once(r"\E").unwrap_or((quoted, ""));
+            plain.push_str(&regex_syntax::escape(literal));
+            rest = after;
+        } else {
+            // An escape is two characters: the second of `\\Q` quotes nothing.
+            let long = rest.chars().take(2).map(char::len_utf8).sum();
+            plain.push_str(&rest[..long]);
+            rest = &rest[long..];
+        }
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
 }
 
 fn parse(expression: &str) -> Result<Hir, Box<regex_syntax::Error>> {
@@ -270,6 +299,24 @@ mod tests {
         assert_eq!(set.first("www.example"), None);
         assert!(set.is_match("a.com") && set.is_match("tracker1.example"));
         assert!(!set.is_match("www.example"));
+    }
+
+    #[test]
+    fn quoted_text_is_taken_literally() {
+        for (text, plain) in [
+            (r"^\Qa.b\E\d$", r"^a\.b\d$"),
+            (r"\Qads.[x", r"ads\.\[x"),
+            (r"a\\Qb", r"a\\Qb"),
+            (r"\Q\E\Q+\E", r"\+"),
+            (r"\Qä.\Eö\", r"ä\.ö\"),
+            (r"a.b\E", r"a.b\E"),
+        ] {
+            assert_eq!(unquote(text), plain, "{text}");
+        }
+        let set = regexps(&[r"^\Qads.example\E$"], RegexpCase::Differs);
+        assert!(set.is_match("ads.example") && !set.is_match("adsxexample"));
+        assert_eq!(&*set.sources()[0].text, r"^\Qads.example\E$");
+        assert!(RegexpsBuilder::default().push(r"a\", RegexpCase::Differs).is_err());
     }
 
     #[test]

@@ -173,13 +173,37 @@ pub(crate) fn authority_parts(
     Ok((UpstreamHost::Name(name), port))
 }
 
+impl FromStr for UpstreamHost {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        match authority_parts(text, 0)? {
+            (host, 0) => Ok(host),
+            (_, _) => Err(AddressError::Host(text.into())),
+        }
+    }
+}
+
+impl fmt::Display for UpstreamHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ip(ip) => ip.fmt(f),
+            Self::Name(name) => name.fmt(f),
+        }
+    }
+}
+
+impl settings::WrittenWord for UpstreamHost {
+    const FORMAT: &'static str = "upstream-host";
+    const EXAMPLE: &'static str = "9.9.9.9";
+}
+
 impl fmt::Display for UpstreamAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://", self.protocol.as_str())?;
         match &self.host {
             UpstreamHost::Ip(IpAddr::V6(ip)) => write!(f, "[{ip}]")?,
-            UpstreamHost::Ip(IpAddr::V4(ip)) => write!(f, "{ip}")?,
-            UpstreamHost::Name(name) => write!(f, "{name}")?,
+            host => host.fmt(f)?,
         }
         if self.port != self.protocol.port() {
             write!(f, ":{}", self.port)?;
@@ -273,6 +297,16 @@ mod tests {
         check("doh://dns.quad9.net/q", "https://dns.quad9.net/q");
         check("tcp+pipeline://9.9.9.9", "tcp://9.9.9.9");
         check("tls+pipeline://9.9.9.9:8853", "tls://9.9.9.9:8853");
+    }
+
+    #[test]
+    fn a_host_is_an_address_or_a_name_without_a_port() {
+        for text in ["9.9.9.9", "2620:fe::fe", "dns.quad9.net"] {
+            assert_eq!(text.parse::<UpstreamHost>().unwrap().to_string(), text);
+        }
+        for text in ["", "9.9.9", "dns.quad9.net:853", "[::1]:53", "a b"] {
+            assert!(text.parse::<UpstreamHost>().is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -10,7 +10,6 @@ use super::upstream::{
     UpstreamDetails, UpstreamSettings,
 };
 use crate::upstream::socks::SocksProxy;
-use std::net::IpAddr;
 use std::time::Duration;
 use transport::tls::VerifyMode;
 use transport::{ClientTls, DialOptions};
@@ -21,7 +20,7 @@ pub(crate) struct UpstreamReach {
     /// How its sockets leave this machine.
     pub(crate) dial: DialOptions,
     /// Connect there, whatever the name says.
-    pub(crate) to: Option<IpAddr>,
+    pub(crate) to: Option<UpstreamHost>,
     /// Which addresses of a name are taken.
     pub(crate) family: FamilyChoice,
     pub(crate) proxy: Option<SocksProxy>,
@@ -54,7 +53,7 @@ impl UpstreamReach {
                 mark: details.mark,
                 source: details.source.map(|it| it.0),
             },
-            to: details.dial.map(|it| it.0),
+            to: details.dial.as_ref().map(|it| it.0.clone()),
             family: details.family,
             proxy: details.socks5.as_ref().map(|it| it.0.clone()),
             check: details.verify,
@@ -76,9 +75,9 @@ impl UpstreamReach {
                 self.check == CertificateCheck::Full || !self.pins.is_empty()
             }
             UpstreamProtocol::Udp | UpstreamProtocol::Tcp => {
-                match (self.to.as_ref(), &address.host) {
-                    (Some(ip), _) | (None, UpstreamHost::Ip(ip)) => ip.is_loopback(),
-                    (None, UpstreamHost::Name(_)) => false,
+                match self.to.as_ref().unwrap_or(&address.host) {
+                    UpstreamHost::Ip(ip) => ip.is_loopback(),
+                    UpstreamHost::Name(_) => false,
                 }
             }
         }

@@ -39,9 +39,10 @@ pub struct UpstreamDetails {
     /// Ask this one about these names and all below them, and about nothing else; the longest name
     /// wins. Default: it is asked about everything. At most 4096.
     pub domains: Vec<Text<DomainName>>,
-    /// Connect to this IP address, whatever the address says; its name still counts for TLS.
-    /// Default: the address, or what the bootstrap servers say of its name.
-    pub dial: Option<Text<IpAddr>>,
+    /// Connect to this IP address or name, whatever the address says; its name still counts for
+    /// TLS. A name is not for `udp`. Default: the address, or what the bootstrap servers say of its
+    /// name.
+    pub dial: Option<Text<UpstreamHost>>,
     /// Family of addresses of its name: `any`, `ipv4` or `ipv6`. Default `any`.
     pub family: FamilyChoice,
     /// The network interface that is used, as in `eth0` (`SO_BINDTODEVICE`); at most 15 bytes.

@@ -7,6 +7,7 @@ use super::address::{UpstreamAddress, UpstreamHost, UpstreamProtocol};
 use super::upstream::{
     CertificateCheck, PipelineMode, QueryLetters, UpstreamCookieMode, UpstreamDetails,
 };
+use settings::Text;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -61,10 +62,9 @@ impl UpstreamDetails {
         if let Some(proxy) = &self.socks5 {
             return Some(proxy.0.address.ip());
         }
-        match (self.dial, &address.host) {
-            (Some(dial), _) => Some(dial.0),
-            (None, UpstreamHost::Ip(ip)) => Some(*ip),
-            (None, UpstreamHost::Name(_)) => None,
+        match self.dial.as_ref().map_or(&address.host, |dial| &dial.0) {
+            UpstreamHost::Ip(ip) => Some(*ip),
+            UpstreamHost::Name(_) => None,
         }
     }
 
@@ -80,7 +80,14 @@ impl UpstreamDetails {
         let plain_streams = matches!(protocol, UpstreamProtocol::Tcp | UpstreamProtocol::Tls);
         let udp = protocol == UpstreamProtocol::Udp;
         let scheme = protocol.as_str();
+        let is_by_name = matches!(self.dial, Some(Text(UpstreamHost::Name(_))));
         let given = [
+            (
+                "dial",
+                is_by_name && udp,
+                "is not connected to by name",
+                "write an IP address, or use tcp://, tls://, https:// or quic://",
+            ),
             (
                 "socks5",
                 self.socks5.is_some() && !streams,
@@ -166,8 +173,9 @@ mod tests {
     fn what_a_protocol_cannot_do_is_refused() {
         check(
             serde_json::json!({ "address": "udp://9.9.9.9", "socks5": "127.0.0.1", "pins": [PIN],
-                "verify": "none", "pipeline": "off" }),
+                "verify": "none", "pipeline": "off", "dial": "dns.example" }),
             &[
+                ("dial", "udp:// is not connected to by name"),
                 ("socks5", "udp:// goes through no SOCKS5 proxy"),
                 ("pins", "udp:// has no certificate to pin"),
                 ("verify", "udp:// has no certificate to verify"),

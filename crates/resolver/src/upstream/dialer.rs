@@ -51,9 +51,9 @@ impl UpstreamDialer {
         &self,
         limit: Duration,
     ) -> Result<Vec<SocketAddr>, ExchangeError> {
-        let found = match (&self.dial_settings.to, &self.host) {
-            (Some(ip), _) | (None, UpstreamHost::Ip(ip)) => vec![*ip],
-            (None, UpstreamHost::Name(name)) => {
+        let found = match self.dial_settings.to.as_ref().unwrap_or(&self.host) {
+            UpstreamHost::Ip(ip) => vec![*ip],
+            UpstreamHost::Name(name) => {
                 let mut found =
                     self.bootstrap.addresses(name, &self.dial_settings.dial, limit).await?;
                 found.retain(|ip| self.dial_settings.family.accepts(*ip));
@@ -95,8 +95,8 @@ impl UpstreamDialer {
         let mut stream = dial_with(proxy.address, limit, &self.dial_settings.dial)
             .await
             .map_err(|why| ExchangeError::from(why.reason))?;
-        let host = self.dial_settings.to.map_or_else(|| self.host.clone(), UpstreamHost::Ip);
-        socks::connect(&mut stream, proxy.credentials.as_ref(), &host, self.port)
+        let host = self.dial_settings.to.as_ref().unwrap_or(&self.host);
+        socks::connect(&mut stream, proxy.credentials.as_ref(), host, self.port)
             .await
             .map_err(|_: io::Error| ExchangeError::Unreachable)?;
         Ok(stream)

@@ -50,9 +50,10 @@ impl ReadyUpstream {
         let dial_settings = Rc::new(planned.dial_settings.clone());
         let place = UpstreamDialer::new(address, &dial_settings, bootstrap);
         let streams = |security| StreamTransport::new(place.clone(), security, Rc::clone(means));
-        let transport = match (address.protocol, &address.host) {
+        let host = dial_settings.to.as_ref().unwrap_or(&address.host);
+        let transport = match (address.protocol, host) {
             (UpstreamProtocol::Udp, UpstreamHost::Ip(ip)) => {
-                let to = SocketAddr::new(dial_settings.to.unwrap_or(*ip), address.port);
+                let to = SocketAddr::new(*ip, address.port);
                 UpstreamTransport::Udp {
                     datagrams: UdpTransport::new(to, &dial_settings, Rc::clone(means)),
                     streams: streams(StreamSecurity::None),

@@ -6,6 +6,7 @@ use super::stream_server::{Asked, Step, StreamServer};
 use super::{ADDRESS, addresses, ask, at, error, settings};
 use dns_wire::{DnsQuery, record_type, synthesize};
 use resolver::{FamilyChoice, ResolveError, Resolver, UpstreamDetails};
+use settings::Text;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use tokio::net::UdpSocket;
@@ -90,6 +91,28 @@ async fn only_addresses_of_the_family_are_taken() {
             assert_eq!(error(&found), ResolveError::Unreachable, "{family:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn an_upstream_is_reached_at_the_name_that_is_set_and_proves_its_own() {
+    let certificate = Certificate::new();
+    let (server, plain) = (server(&certificate).await, Plain::start(|_, _, it| vec![it]).await);
+    for (own, reached) in [("dns.test", true), ("other.test", false)] {
+        let details = UpstreamDetails {
+            dial: Some(Text("elsewhere.test".parse().unwrap())),
+            family: FamilyChoice::Ipv4,
+            ..at(format!("tls://{own}:{}", server.address.port()))
+        };
+        let settings = settings(details, Some(plain.address));
+        let resolver = Resolver::start(&settings, certificate.trusted()).unwrap();
+        let found = ask(&resolver, "a.example").await;
+        if reached {
+            assert_eq!(addresses(&found), [ADDRESS]);
+        } else {
+            assert_eq!(error(&found), ResolveError::Tls, "its certificate is another's");
+        }
+    }
+    assert!(!plain.asked().is_empty());
 }
 
 #[tokio::test]
