@@ -43,6 +43,8 @@ export function causeText(cause: string): string {
       return "the policy was not asked for this request.";
     case "unlisted":
       return "no rule lets it pass, and this client may have only what is listed.";
+    case "other_blocker":
+      return "no rule names it; another blocker of this network sent it here.";
     case "rule":
       return "a rule that is no longer on the lists.";
     default:

@@ -7,7 +7,7 @@ export const RANGES = ["1h", "24h", "7d", "30d"] as const;
 export type Range = (typeof RANGES)[number];
 
 export type Action = "pass" | "block";
-export type Cause = "none" | "rule" | "paused" | "not_asked" | "unlisted";
+export type Cause = "none" | "rule" | "paused" | "not_asked" | "unlisted" | "other_blocker";
 export type TopWhat = "blocked" | "names" | "clients";
 
 export interface Listener {

@@ -279,8 +279,9 @@ pub struct RequestRow {
     pub kind: String,
     /// `pass` or `block`.
     pub action: String,
-    /// `none` (no rule matched), `rule`, `paused`, `not_asked`, or `unlisted` (no rule
-    /// lets it pass, and the client's profile blocks all others).
+    /// `none` (no rule matched), `rule`, `paused`, `not_asked`, `unlisted` (no rule
+    /// lets it pass, and the client's profile blocks all others), or `other_blocker` (no rule names
+    /// it, and `pixel.any_name` answers what another blocker sends).
     pub cause: String,
     /// The rule that decided; null if none did.
     pub rule: Option<RuleInfo>,

@@ -12,6 +12,7 @@ use crate::yaml::YamlNode;
 use policy::BlockStyle;
 use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
+use signer::SignedNames;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -117,6 +118,7 @@ pub(crate) fn plan(
     section("ledger", file.ledger.check());
     complaints.extend(clashing_addresses(&file));
     complaints.extend(pixel_without_door(&file));
+    complaints.extend(any_name_without_signer(&file));
     complaints.extend(shared_folder(&file));
     complaints.extend(own_certificates::check(&file));
     if complaints.is_empty() {
@@ -164,6 +166,30 @@ fn shared_folder(file: &ConfigFile) -> Option<Complaint> {
             .remedy("give each cache a folder of its own")
     };
     (proxy.path == gateway.path).then(complaint)
+}
+
+/// Names that no rule blocks are certified only where both the door and the signer say so.
+fn any_name_without_signer(file: &ConfigFile) -> Option<Complaint> {
+    let any_name = file.pixel.as_ref().is_some_and(|pixel| pixel.any_name);
+    let has_https = file.pixel.as_ref().is_some_and(door_pixel::Settings::has_https);
+    match (any_name, file.signer.names) {
+        (true, SignedNames::Blocked) if has_https => {
+            let message = "over HTTPS any_name wants a certificate for any name, and the signer \
+                           signs for blocked ones";
+            Some(Complaint::new("pixel.any_name", message).remedy(
+                "write signer: { names: any } if a blocker of your own network, and nobody else, \
+                 sends clients here, or leave the https:// listeners out",
+            ))
+        }
+        (false, SignedNames::Any) => {
+            let message = "nothing asks for names that are not blocked: pixel.any_name is not set";
+            Some(
+                Complaint::new("signer.names", message)
+                    .remedy("write pixel: { any_name: true }, or leave it out"),
+            )
+        }
+        (true, SignedNames::Any | SignedNames::Blocked) | (false, SignedNames::Blocked) => None,
+    }
 }
 
 fn pixel_without_door(file: &ConfigFile) -> Option<Complaint> {

@@ -85,6 +85,7 @@ cause_codes! {
     Paused = 2,
     NotAsked = 3,
     Unlisted = 4,
+    OtherBlocker = 5,
 }
 
 impl CauseCode {
@@ -96,6 +97,7 @@ impl CauseCode {
             Cause::Paused => Self::Paused,
             Cause::NotAsked => Self::NotAsked,
             Cause::Unlisted => Self::Unlisted,
+            Cause::OtherBlocker => Self::OtherBlocker,
         }
     }
 }

@@ -159,6 +159,8 @@ pub enum RowCause {
     NotAsked,
     /// No rule names it, and the client's profile blocks everything that no rule lets pass.
     Unlisted,
+    /// Another blocker sent it to the pixel door, and no rule names it.
+    OtherBlocker,
 }
 
 /// Holds how the ledger itself does.

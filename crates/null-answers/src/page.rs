@@ -53,6 +53,11 @@ pub fn blocked(host: &DomainName, url: &str, told: &BlockNotice<'_>) -> Response
              listed.</p>"
                 .to_owned()
         }
+        None if told.verdict.cause == Cause::OtherBlocker => {
+            "<p class=\"lead\">No list of Tidegate names this address: another blocker of this \
+             network sent you here.</p>"
+                .to_owned()
+        }
         // The lists have been replaced since the verdict.
         None => "<p class=\"lead\">This network does not open this address.</p>".to_owned(),
         Some(rule) => fill(
@@ -118,7 +123,9 @@ fn setup_link(address: Option<&str>) -> String {
 
 /// Where the dashboard is, for a client that can reach it.
 fn reachable(told: &BlockNotice<'_>) -> Option<SocketAddr> {
-    told.dashboard.filter(|address| match address.ip() {
+    // What another blocker sends here, it alone can let through.
+    let is_ours = told.verdict.cause != Cause::OtherBlocker;
+    told.dashboard.filter(|_| is_ours).filter(|address| match address.ip() {
         ip if ip.is_unspecified() => false,
         ip => !ip.is_loopback() || told.client.is_loopback(),
     })

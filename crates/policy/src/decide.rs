@@ -13,10 +13,7 @@ use crate::profiles::ClientProfiles;
 use crate::request::{RuleRequest, URL_BYTES_MAX};
 use crate::rules::RuleSet;
 use crate::settings::BlockStyle;
-use crate::verdict::{
-    RewrittenAnswer, RuleEffect, RuleOutcome, RuleText, StandInId, TrimmedUrl, Verdict,
-    VerdictManner,
-};
+use crate::verdict::{RewrittenAnswer, RuleText, StandInId, TrimmedUrl, Verdict, VerdictManner};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,6 +69,19 @@ impl Policy {
             return Verdict::usual(Action::Pass, Cause::Paused);
         }
         verdict
+    }
+
+    /// The verdict on a request that another blocker may have sent to the pixel door: that of
+    /// `decide`, but where no rule speaks for the name, a block.
+    pub fn decide_any_name(&self, ask: &Ask<'_>, now: Now) -> Verdict {
+        let verdict = self.decide(ask, now);
+        if verdict != Verdict::NO_RULE {
+            return verdict;
+        }
+        match self.with_request(ask, now, |request| self.rules.exception(request)) {
+            Some(rule) => Verdict::usual(Action::Pass, Cause::Rule(rule)),
+            None => Verdict::usual(Action::Block, Cause::OtherBlocker),
+        }
     }
 
     /// Returns what the rules say, as if there were no pause and no leave.
@@ -202,16 +212,9 @@ impl Policy {
     }
 
     /// True if an exception holds for the name asked for. A verdict names exceptions only where
-    /// they overrule something, so the full reasoning is asked for; that allocates, which answers
-    /// with a blocked alias are rare enough to bear.
+    /// they overrule something.
     fn is_excepted(&self, ask: &Ask<'_>, now: Now) -> bool {
-        self.explain(ask, now).considered.iter().any(|rule| {
-            rule.effect == RuleEffect::Exception
-                && matches!(
-                    rule.outcome,
-                    RuleOutcome::Decides | RuleOutcome::Outranked | RuleOutcome::NothingToExcept
-                )
-        })
+        self.with_request(ask, now, |request| self.rules.exception(request)).is_some()
     }
 
     /// Notes that `name` is blocked because `alias`, which stands behind it, is blocked by `rule`.

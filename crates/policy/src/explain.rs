@@ -45,10 +45,8 @@ impl Policy {
     /// others.
     pub fn explain(&self, ask: &Ask<'_>, now: Now) -> PolicyExplanation {
         let verdict = self.decide(ask, now);
-        let leave = match verdict.cause {
-            Cause::Paused => self.allow_in_force(ask, now),
-            Cause::NoRule | Cause::Rule(_) | Cause::Unlisted | Cause::NotAsked => None,
-        };
+        let is_paused = verdict.cause == Cause::Paused;
+        let leave = if is_paused { self.allow_in_force(ask, now) } else { None };
         let (reasoned, mut found, special) = self.with_request(ask, now, |request| {
             let mut found = self.matching_names(ask, request, now);
             for (index, effect) in self.kinds_for(ask) {

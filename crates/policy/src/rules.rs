@@ -178,6 +178,21 @@ impl RuleSet {
         }
     }
 
+    /// The exception that speaks for a request, whether or not anything blocks it.
+    pub(crate) fn exception(&self, request: &RuleRequest<'_>) -> Option<RuleRef> {
+        let mut exception = BestRule::default();
+        self.names.look(&self.keys, request.host_name()).visit(|row| {
+            let is_ours = row.tag.is_exception() && request.in_profile(row.tag.list());
+            if is_ours && self.row_applies(row, request).is_ok() {
+                let rule = self.row_rule(row);
+                exception
+                    .offer(weight(row.tag.is_important(), row.tag.form().is_hosts(), rule), rule);
+            }
+        });
+        self.best_pattern(&self.indexes.exceptions, request, &mut exception);
+        exception.0.map(|(_, rule)| rule)
+    }
+
     /// Shows every rule of an index that matches and holds, some more than once.
     pub(crate) fn for_each_match(
         &self,

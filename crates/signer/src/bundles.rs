@@ -77,7 +77,7 @@ struct NameGroup {
 
 fn permits(policy: &dyn MintPolicy, coverage: &LeafCoverage) -> bool {
     match coverage {
-        LeafCoverage::Exact(name) => policy.may_mint(name),
+        LeafCoverage::Exact(name) => policy.may_mint_alone(name),
         LeafCoverage::WithWildcard(base) => coverage::is_wholly_permitted(base, policy),
     }
 }

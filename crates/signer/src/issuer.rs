@@ -208,7 +208,7 @@ impl LeafIssuer {
         let (LeafCoverage::Exact(name) | LeafCoverage::WithWildcard(name)) = coverage;
         self.check_name(name, names::blockable_name)?;
         let is_blocked = match coverage {
-            LeafCoverage::Exact(name) => self.policy.may_mint(name),
+            LeafCoverage::Exact(name) => self.policy.may_mint_alone(name),
             LeafCoverage::WithWildcard(base) => {
                 let below = format!("x.{base}");
                 coverage::wildcard_base(&below) == Some(base)

@@ -117,7 +117,7 @@ impl LeafNames {
 
     /// True if the policy permits every name that the certificate is for.
     pub(crate) fn are_permitted(&self, policy: &dyn MintPolicy) -> bool {
-        self.exact.iter().all(|name| policy.may_mint(name))
+        self.exact.iter().all(|name| policy.may_mint_alone(name))
             && self.bases.iter().all(|base| policy.may_mint_below(base))
     }
 

@@ -41,7 +41,7 @@ pub use names::{BadName, host_name, own_name};
 pub use process::{ProcessError, SignerTask};
 pub use program::SignerProgram;
 pub use sealed_memory::{NotSealed, SealedMemory};
-pub use settings::{BundleMode, Settings, VouchMode};
+pub use settings::{BundleMode, Settings, SignedNames, VouchMode};
 pub use signer::{ClientSignatures, LEAVES_MAX, Signer, SignerCounts};
 pub use subject::{CertificateSubject, IDENTITY_NAMES_MAX};
 pub use supervisor::{ANSWER_MAX, ORDERS_MAX, SignerStartError, SignerSuccession};

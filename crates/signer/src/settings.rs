@@ -30,11 +30,27 @@ pub struct Settings {
     /// address), or `limited` (100, then one in ten seconds, counted across restarts). Default
     /// `never`.
     pub aliases: VouchMode,
+    /// Names that are certified for a client that asks for them at the pixel door: `blocked` (those
+    /// that the policy blocks) or `any`, the promise that a blocker of your own network decides
+    /// which names come there; it wants `pixel.any_name`. Public suffixes, `own_domains` and
+    /// `excluded` never are. Default `blocked`.
+    pub names: SignedNames,
     /// Blocked names that share a certificate, so that a browser sends the requests for all of them
     /// over one connection: `known` (some 400 hosts of well-known companies, as far as lists block
     /// them), `learned` (those that the same client asked for within twelve hours; pages can then
     /// find out which ones these are) or `never`. Default `known`.
     pub bundles: BundleMode,
+}
+
+/// Names for which a leaf is signed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SignedNames {
+    /// Names that the policy blocks.
+    #[default]
+    Blocked,
+    /// Blocked names, and each that no rule lets pass, alone.
+    Any,
 }
 
 /// Which names share a leaf.
@@ -69,6 +85,7 @@ impl Default for Settings {
             own_domains: Vec::new(),
             excluded: EXCLUDED_DEFAULT.iter().filter_map(domain).collect(),
             aliases: VouchMode::Never,
+            names: SignedNames::Blocked,
             bundles: BundleMode::Known,
         }
     }

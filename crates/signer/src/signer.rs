@@ -312,7 +312,7 @@ impl Signer {
         now: Now,
     ) -> Result<LeafCertificate, MintError> {
         let permitted = names::blockable_name(name).map_err(MintError::BadName).and_then(|host| {
-            if self.policy.may_mint(&host) { Ok(host) } else { Err(MintError::NotBlocked) }
+            if self.policy.may_mint_alone(&host) { Ok(host) } else { Err(MintError::NotBlocked) }
         });
         let host = permitted.inspect_err(|_| {
             self.counters.refused_by_policy.fetch_add(1, Relaxed);

@@ -42,6 +42,9 @@ pub enum Cause {
     Paused,
     /// No rule names it, and the client's profile blocks everything that no rule lets pass.
     Unlisted,
+    /// Another blocker of the network sent it to the pixel door (`pixel.any_name`), and no rule
+    /// names it.
+    OtherBlocker,
     /// The policy was not asked: the request was malformed, or refused before it came to that.
     NotAsked,
 }
@@ -118,7 +121,9 @@ impl Cause {
     pub const fn rule(self) -> Option<RuleRef> {
         match self {
             Self::Rule(rule) => Some(rule),
-            Self::NoRule | Self::Paused | Self::NotAsked | Self::Unlisted => None,
+            Self::NoRule | Self::Paused | Self::NotAsked | Self::Unlisted | Self::OtherBlocker => {
+                None
+            }
         }
     }
 }

@@ -31,6 +31,32 @@ pub(crate) struct PixelQuery<'r> {
     pub(crate) page: Option<Name<'r>>,
 }
 
+/// Names that are answered as blocked ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AnsweredNames {
+    /// Names that the policy blocks.
+    #[default]
+    Blocked,
+    /// Blocked names, and each that no rule names: another blocker sends them here (`pixel.any_name`).
+    Any,
+}
+
+impl AnsweredNames {
+    /// The verdict about a request that no rule blocks, which by `policy` has `verdict`.
+    pub(crate) fn judge(
+        self,
+        policy: &Policy,
+        ask: &Ask<'_>,
+        verdict: Verdict,
+        now: Now,
+    ) -> Verdict {
+        if self == Self::Any && !ask.host.as_str().is_empty() {
+            return policy.decide_any_name(ask, now);
+        }
+        verdict
+    }
+}
+
 /// Tells what is to be done with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PixelDecision {
@@ -62,18 +88,19 @@ pub(crate) fn decide(
     policy: &Policy,
     connection: &PixelConnection,
     asked: &PixelQuery<'_>,
+    names: AnsweredNames,
     now: Now,
 ) -> PixelDecision {
     let PixelQuery { host, url, kind, page } = *asked;
     let (door, client) = (vocab::Door::Pixel, connection.client());
     let who = &connection.link_info(policy, now).into();
-    let of_url = policy
-        .decide(&Ask { door, client, identity: Some(who), host, kind, url: Some(url), page }, now);
+    let ask = Ask { door, client, identity: Some(who), host, kind, url: Some(url), page };
+    let of_url = policy.decide(&ask, now);
     let verdict = match of_url.action {
         Action::Block => of_url,
         Action::Pass => match of_name(policy, PolicyClient { address: client, who }, host, now) {
             blocked @ Verdict { action: Action::Block, .. } => blocked,
-            Verdict { action: Action::Pass, .. } => of_url,
+            Verdict { action: Action::Pass, .. } => names.judge(policy, &ask, of_url, now),
         },
     };
     // RFC 9110 §15.5.20: HTTP/2 lets one connection serve many hosts, those of its certificate.

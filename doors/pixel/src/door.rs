@@ -3,6 +3,7 @@
 //! `serve` takes its connections. Made by the binary.
 
 use crate::counters::PixelCounters;
+use crate::decision::AnsweredNames;
 use crate::settings::Settings;
 use crate::splice_bounds::SpliceBounds;
 use crate::stats::PixelFigures;
@@ -71,6 +72,11 @@ impl PixelDoor {
     /// The settings now.
     pub(crate) fn settings(&self) -> Arc<Settings> {
         self.settings.load_full()
+    }
+
+    /// The names that are answered as blocked ones now.
+    pub(crate) fn answered_names(&self) -> AnsweredNames {
+        self.settings.load().answered_names()
     }
 
     /// The door's own figures, for the metrics page.

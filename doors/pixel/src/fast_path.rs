@@ -78,7 +78,7 @@ impl PixelFastPath {
         // decide
         let asked = PixelQuery { host, url, kind, page };
         let policy = self.door.parts.policy.load();
-        let decision = decide(&policy, connection, &asked, now);
+        let decision = decide(&policy, connection, &asked, self.door.answered_names(), now);
         let PixelDecision::Block(verdict) = decision else { return None };
         // act
         let destination = field("sec-fetch-dest");

@@ -25,6 +25,7 @@ mod stats;
 mod ticket;
 mod tunnels;
 
+pub use crate::decision::AnsweredNames;
 pub use crate::door::{PixelDoor, PixelParts};
 pub use crate::preview::{JudgedPart, PixelForecast, lookup, preview};
 pub use crate::settings::Settings;

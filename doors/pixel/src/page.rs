@@ -3,6 +3,7 @@
 //! For names that are not blocked, for connections that are for other names, and for setting a
 //! device up. Called by `request` and `setup`.
 
+use crate::decision::AnsweredNames;
 use crate::platform::DevicePlatform;
 use http::{Response, StatusCode};
 use http_engine::Body;
@@ -26,10 +27,19 @@ pub(crate) fn not_covered(host: &DomainName) -> Response<Body> {
 }
 
 /// The page with which a device comes to trust our certificates: 200.
-pub(crate) fn setup(fingerprint: &str, platform: DevicePlatform) -> Response<Body> {
+pub(crate) fn setup(
+    fingerprint: &str,
+    platform: DevicePlatform,
+    names: AnsweredNames,
+) -> Response<Body> {
     // Between bytes is where a line may break.
     let fingerprint = fingerprint.replace(':', ":<wbr>");
-    let slots = [("fingerprint", fingerprint.as_str()), (platform.as_str(), "open")];
+    let signed = match names {
+        AnsweredNames::Blocked => "names that are blocked at that moment",
+        AnsweredNames::Any => "names that a blocker of this network sends here",
+    };
+    let slots =
+        [("fingerprint", fingerprint.as_str()), (platform.as_str(), "open"), ("signed", signed)];
     let content = fill(SETUP, &slots);
     html::page(StatusCode::OK, "Trust this network’s certificates", &content)
 }

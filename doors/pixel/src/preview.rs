@@ -4,13 +4,13 @@
 //! No fields are known but those that the kind implies, and the client trusts the authority. Called
 //! for `why`.
 
-use crate::decision::{PolicyClient, TYPE_A, is_exempt, of_name};
+use crate::decision::{AnsweredNames, PolicyClient, TYPE_A, is_exempt, of_name};
 use crate::setup;
 use http::Method;
 use http_engine::authority;
 use null_answers::{AnswerAudience, describe, select_for_get};
 use policy::{Ask, ClientIdentity, Policy, Verdict, VerdictManner};
-use vocab::{Action, Now, RequestKind};
+use vocab::{Action, Cause, Now, RequestKind};
 
 /// Part of a request that a verdict is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub enum JudgedPart {
     Url,
     /// The name alone, as the DNS door is asked for it: it led the client here.
     Name,
+    /// Neither: no rule names it, and any name is answered (`pixel.any_name`).
+    Nothing,
     /// Nothing: a page of our own is asked for, by our address.
     Own,
 }
@@ -38,7 +40,7 @@ pub fn lookup<'a>(ask: &Ask<'a>) -> Ask<'a> {
 }
 
 /// Forecast for a client that sends this question here as a `GET`.
-pub fn preview(policy: &Policy, ask: &Ask<'_>, now: Now) -> PixelForecast {
+pub fn preview(policy: &Policy, ask: &Ask<'_>, names: AnsweredNames, now: Now) -> PixelForecast {
     if !is_secure(ask.url) && asks_for_own_page(ask.url.unwrap_or_default()) {
         let outcome = "answers with the page that sets devices up, or a file of it".into();
         return PixelForecast { judged: JudgedPart::Own, outcome };
@@ -50,7 +52,11 @@ pub fn preview(policy: &Policy, ask: &Ask<'_>, now: Now) -> PixelForecast {
     let by_name = of_name(policy, client, ask.host, now);
     let (judged, verdict) = match (of_url.action, by_name.action) {
         (Action::Pass, Action::Block) => (JudgedPart::Name, by_name),
-        (Action::Block, _) | (Action::Pass, Action::Pass) => (JudgedPart::Url, of_url),
+        (Action::Block, _) | (Action::Pass, Action::Pass) => {
+            let verdict = names.judge(policy, ask, of_url, now);
+            let is_elsewhere = verdict.cause == Cause::OtherBlocker;
+            (if is_elsewhere { JudgedPart::Nothing } else { JudgedPart::Url }, verdict)
+        }
     };
     let outcome = match (verdict.action, ask.kind) {
         (Action::Pass, _) if is_exempt(policy, client, ask.host, now) => {
@@ -60,13 +66,20 @@ pub fn preview(policy: &Policy, ask: &Ask<'_>, now: Now) -> PixelForecast {
             "breaks the handshake off: the name is not blocked, so it gets no certificate".into()
         }
         (Action::Pass, _) => not_blocked(policy, ask, verdict),
+        (Action::Block, _) if verdict.cause == Cause::OtherBlocker => {
+            format!("{}: another blocker sent it here", answer_due(policy, ask, verdict))
+        }
         (Action::Block, RequestKind::Tunnel) => "405, a method that has no meaning here".into(),
-        (Action::Block, _) => match answer(policy, ask, verdict) {
-            AnswerAudience::Page => "403 with a page that says why".into(),
-            AnswerAudience::Null(null) => describe(&null),
-        },
+        (Action::Block, _) => answer_due(policy, ask, verdict),
     };
     PixelForecast { judged, outcome }
+}
+
+fn answer_due(policy: &Policy, ask: &Ask<'_>, verdict: Verdict) -> String {
+    match answer(policy, ask, verdict) {
+        AnswerAudience::Page => "403 with a page that says why".into(),
+        AnswerAudience::Null(null) => describe(&null),
+    }
 }
 
 /// Over plain HTTP a name that is not blocked is answered all the same: an alias behind it may be.

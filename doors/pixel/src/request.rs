@@ -92,7 +92,7 @@ pub(crate) async fn answer(
     let policy = door.parts.policy.load();
     let page = wish.page.as_ref().map(DomainName::as_name);
     let asked = PixelQuery { host: wish.host.as_name(), url: &wish.url, kind: wish.kind, page };
-    let decision = decide(&policy, connection, &asked, now);
+    let decision = decide(&policy, connection, &asked, door.answered_names(), now);
     let verdict = decision.verdict();
 
     // act

@@ -3,6 +3,7 @@
 //! It binds nothing and mints nothing; `config` reads it and [`Settings::check`] says what is
 //! wrong.
 
+use crate::decision::AnsweredNames;
 use http_front::ConnectionCaps;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,10 @@ pub struct Settings {
     /// The addresses that the DNS door gives for blocked names: those at which clients reach these
     /// listeners. Default `127.0.0.1`; with an empty list the DNS door sends no client here.
     pub addresses: Vec<Text<IpAddr>>,
+    /// Answers for names that no rule names, as pixelserv-tls answers every name that is sent to it:
+    /// for networks where another blocker (a router's dnsmasq, Pi-hole) sends blocked names here. Names that a rule lets pass are not. Over HTTPS it wants `signer.names: any`.
+    /// Default false: such a name is told that it is not blocked.
+    pub any_name: bool,
     /// Number of connections that may be open at once, all clients together; one over it is closed
     /// at once. Default 10000, from 1 to 1000000.
     pub connections: u32,
@@ -39,6 +44,7 @@ impl Default for Settings {
         Self {
             listen: vec![at(Scheme::Http, 8080), at(Scheme::Https, 8443)],
             addresses: vec![Text(Ipv4Addr::LOCALHOST.into())],
+            any_name: false,
             connections: transport::CONNECTIONS_MAX_DEFAULT as u32,
             connections_per_client: transport::CONNECTIONS_PER_CLIENT_MAX_DEFAULT as u32,
         }
@@ -99,7 +105,30 @@ impl Settings {
                  ip address add 192.0.2.1/32 dev lo, and a route on the router if there is one",
             )
         };
-        gated.map(warning).collect()
+        gated.map(warning).chain(self.any_name_warning()).collect()
+    }
+
+    /// Returns what is given up where names are certified that no list of ours blocks.
+    fn any_name_warning(&self) -> Option<Complaint> {
+        if !self.any_name || !self.has_https() {
+            return None;
+        }
+        let message = "warning: whoever can send a device's connections here gets a certificate for \
+                       any name but public suffixes, signer.own_domains and signer.excluded, where \
+                       only blocked names had one";
+        let remedy = "let nobody but your own blocker send clients here, or fetch its lists \
+                      (policy.lists) and leave any_name out";
+        Some(Complaint::new("any_name", message).remedy(remedy))
+    }
+
+    /// True if it answers over HTTPS, with certificates of the signer.
+    pub fn has_https(&self) -> bool {
+        self.listen.iter().any(|listen| listen.scheme == Scheme::Https)
+    }
+
+    /// The names that it answers.
+    pub fn answered_names(&self) -> AnsweredNames {
+        if self.any_name { AnsweredNames::Any } else { AnsweredNames::Blocked }
     }
 
     fn check_address(&self, path: &str, address: IpAddr) -> Option<Complaint> {

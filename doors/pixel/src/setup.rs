@@ -48,7 +48,7 @@ pub(crate) fn answer(door: &PixelDoor, wanted: SetupPage, headers: &HeaderMap) -
         SetupPage::Instructions => {
             door.counters.one(Count::Setup);
             let agent = headers.get(USER_AGENT).and_then(|it| it.to_str().ok()).unwrap_or("");
-            page::setup(&signer.ca_fingerprint(), DevicePlatform::of(agent))
+            page::setup(&signer.ca_fingerprint(), DevicePlatform::of(agent), door.answered_names())
         }
         SetupPage::Certificate => {
             door.counters.one(Count::Certificate);

@@ -7,6 +7,7 @@
 
 mod admin_door;
 mod answered_from;
+mod any_name;
 mod blocked_tunnels;
 mod browser;
 mod cache_memory;

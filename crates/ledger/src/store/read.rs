@@ -300,6 +300,7 @@ impl<'b> BlockView<'b> {
             CauseCode::Paused => RowCause::Paused,
             CauseCode::NotAsked => RowCause::NotAsked,
             CauseCode::Unlisted => RowCause::Unlisted,
+            CauseCode::OtherBlocker => RowCause::OtherBlocker,
         }
     }
 }

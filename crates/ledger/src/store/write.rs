@@ -87,7 +87,8 @@ fn encode(rows: &[PackedRow<'_>], batch: &RowBatch<'_>) -> EncodedBlock {
                 CauseCode::NoRule
                 | CauseCode::Paused
                 | CauseCode::NotAsked
-                | CauseCode::Unlisted => 0,
+                | CauseCode::Unlisted
+                | CauseCode::OtherBlocker => 0,
             },
             bytes: row.bytes,
             duration_us: row.duration_us,

@@ -1,5 +1,6 @@
 //! What a policy says, asked from outside: by syntax, by modifier, by rank, and on hostile input.
 
+mod any_name;
 mod below;
 mod clients;
 mod explain;

@@ -60,9 +60,9 @@ pub(super) fn start(
         Arc::new(LiveRuleTexts { policy: Arc::clone(&policy), gateway: ArcSwapOption::empty() });
     let ledger = ledger::open(&plan.file.ledger, state.path(), Arc::clone(&texts) as _)
         .map_err(|why| cannot(&why))?;
-    let blocked_names = Arc::new(BlockedNames(Arc::clone(&policy)));
+    let blocked_names = Arc::new(BlockedNames::new(Arc::clone(&policy), plan.file.signer.names));
     let ca = state.path().join("ca");
-    let signer = signer::open(&setup, plan, &ca, launcher, blocked_names, tables)?;
+    let signer = signer::open(&setup, plan, &ca, launcher, Arc::clone(&blocked_names), tables)?;
     let tls = ClientTls::new();
     let resolver =
         Resolver::start(&resolver_settings(plan), tls.clone()).map_err(|why| cannot(&why))?;
@@ -86,6 +86,7 @@ pub(super) fn start(
         texts,
         ledger,
         signer,
+        blocked_names,
         trust,
         tls,
         resolver,

@@ -1,6 +1,6 @@
 //! For which names the signer may sign: those that the policy blocks now, and no other.
 
-use ::signer::MintPolicy;
+use ::signer::{MintPolicy, SignedNames};
 use arc_swap::ArcSwap;
 use policy::{Ask, Policy};
 use std::net::{IpAddr, Ipv4Addr};
@@ -8,16 +8,40 @@ use std::sync::Arc;
 use vocab::{Action, Cause, Door, Name, Now, RequestKind};
 
 /// The policy as the signer sees it.
-pub(super) struct BlockedNames(pub(super) Arc<ArcSwap<Policy>>);
+pub(super) struct BlockedNames {
+    policy: Arc<ArcSwap<Policy>>,
+    names: ArcSwap<SignedNames>,
+}
+
+impl BlockedNames {
+    pub(super) fn new(policy: Arc<ArcSwap<Policy>>, names: SignedNames) -> Self {
+        Self { policy, names: ArcSwap::from_pointee(names) }
+    }
+
+    /// Takes the setting of a new configuration.
+    pub(super) fn sign_for(&self, names: SignedNames) {
+        self.names.store(Arc::new(names));
+    }
+}
 
 impl MintPolicy for BlockedNames {
     fn may_mint(&self, name: &str) -> bool {
-        vouches_for(&self.0.load(), name, transport::clock::now())
+        vouches_for(&self.policy.load(), name, transport::clock::now())
+    }
+
+    fn may_mint_alone(&self, name: &str) -> bool {
+        match **self.names.load() {
+            SignedNames::Blocked => self.may_mint(name),
+            SignedNames::Any => ask(name).is_some_and(|ask| {
+                let verdict = self.policy.load().decide_any_name(&ask, transport::clock::now());
+                verdict.action == Action::Block
+            }),
+        }
     }
 
     fn may_mint_below(&self, base: &str) -> bool {
         let now = transport::clock::now();
-        ask(base).is_some_and(|ask| self.0.load().blocks_all_subdomains(&ask, now))
+        ask(base).is_some_and(|ask| self.policy.load().blocks_all_subdomains(&ask, now))
     }
 }
 

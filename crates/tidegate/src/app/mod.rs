@@ -79,6 +79,8 @@ pub(crate) struct RunningApp {
     texts: Arc<build::LiveRuleTexts>,
     ledger: Ledger,
     signer: Arc<Signer>,
+    /// Names that it may sign for.
+    blocked_names: Arc<mint::BlockedNames>,
     /// Which clients trust the authority, as handshakes have taught.
     trust: Arc<TrustBook>,
     /// Where blocked tunnels of the proxy lead.

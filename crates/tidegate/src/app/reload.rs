@@ -197,6 +197,7 @@ impl RunningApp {
                 .start(listener, &opening.limits, &self.cores, &self.drain, &opening.serve)
                 .map_err(DoorsNotOpen::Core)?;
         }
+        self.blocked_names.sign_for(plan.file.signer.names);
         self.signer.apply_settings(&plan.file.signer);
         for opening in &openings {
             running.http.keep_only(opening.name, &opening.listen);

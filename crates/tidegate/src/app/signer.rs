@@ -103,10 +103,11 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
         }
         let policy = compiling::compile_for_signer(&plan, &state, tables.as_ref());
         let policy = policy.map_err(|failure| failure.message)?;
+        let names = plan.file.signer.names;
         // Nothing of them is needed any more.
         drop((plan, tables));
         memory::return_memory();
-        Ok(Arc::new(BlockedNames(Arc::new(ArcSwap::from_pointee(policy)))))
+        Ok(Arc::new(BlockedNames::new(Arc::new(ArcSwap::from_pointee(policy)), names)))
     };
     process.run(policy).map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))
 }

@@ -28,12 +28,14 @@ pub(crate) fn why(policy: &Policy, plan: &Plan, question: &WhyQuestion, now: Now
         url: question.url.as_deref(),
         page: question.page.as_ref().map(DomainName::as_name),
     };
-    let at_pixel = (question.door == Door::Pixel).then(|| door_pixel::preview(policy, &ask, now));
+    let at_pixel = (question.door == Door::Pixel).then(|| {
+        let names = plan.file.pixel.as_ref().map(door_pixel::Settings::answered_names);
+        door_pixel::preview(policy, &ask, names.unwrap_or_default(), now)
+    });
     // Clients come to the pixel door by the answer to a look-up: that decides where the URL does
     // not.
-    let by_name = at_pixel.as_ref().is_some_and(|it| it.judged == JudgedPart::Name);
-    let judged = if by_name { door_pixel::lookup(&ask) } else { ask };
-    let is_own = at_pixel.as_ref().is_some_and(|it| it.judged == JudgedPart::Own);
+    let judged_part = at_pixel.as_ref().map(|it| it.judged);
+    let judged = if judged_part == Some(JudgedPart::Name) { door_pixel::lookup(&ask) } else { ask };
     let explanation = policy.explain(&judged, now);
     let trimmed = explanation.without_parameters.as_ref().filter(|_| sends_redirects(question));
     let cut_by = trimmed.and_then(|trimmed| trimmed.rules.first().copied());
@@ -66,7 +68,22 @@ pub(crate) fn why(policy: &Policy, plan: &Plan, question: &WhyQuestion, now: Now
         stored: Vec::new(),
         gateway: None,
     };
-    if is_own { not_asked("passes: it asks for the pixel door's own pages", why) } else { why }
+    match judged_part {
+        Some(JudgedPart::Own) => not_asked("passes: it asks for the pixel door's own pages", why),
+        Some(JudgedPart::Nothing) => sent_by_another_blocker(why),
+        Some(JudgedPart::Name | JudgedPart::Url) | None => why,
+    }
+}
+
+/// The answer of a pixel door that answers names which no rule blocks.
+fn sent_by_another_blocker(why: WhyAnswer) -> WhyAnswer {
+    WhyAnswer {
+        action: Action::Block.to_string(),
+        cause: cause_word(Cause::OtherBlocker).into(),
+        summary: "blocked: no rule names it, and pixel.any_name answers what another blocker sends"
+            .into(),
+        ..why
+    }
 }
 
 /// The answer where a door answers by itself, before any rule is asked.
@@ -110,7 +127,12 @@ pub(super) fn as_the_dns_door_does(
             let list_changed_at = changed_at(policy, rule);
             WhyAnswer { summary, list_changed_at, ..blocked_by(self::rule(&text), why) }
         }
-        Cause::NotAsked | Cause::NoRule | Cause::Unlisted | Cause::Paused | Cause::Rule(_) => why,
+        Cause::NotAsked
+        | Cause::NoRule
+        | Cause::Unlisted
+        | Cause::OtherBlocker
+        | Cause::Paused
+        | Cause::Rule(_) => why,
     }
 }
 
@@ -190,6 +212,7 @@ fn cause_word(cause: Cause) -> &'static str {
         Cause::Paused => "paused",
         Cause::NotAsked => "not_asked",
         Cause::Unlisted => "unlisted",
+        Cause::OtherBlocker => "other_blocker",
     }
 }
 

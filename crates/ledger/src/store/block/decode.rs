@@ -145,7 +145,8 @@ impl<'b> BlockBody<'b> {
                 CauseCode::NoRule
                 | CauseCode::Paused
                 | CauseCode::NotAsked
-                | CauseCode::Unlisted => None,
+                | CauseCode::Unlisted
+                | CauseCode::OtherBlocker => None,
             };
             let (bytes, duration_us) = (reader.small()?, reader.small()?);
             Some(StoredRow { at_ms, client, word, facts, rule, bytes, duration_us })
