@@ -118,6 +118,8 @@ pub struct SignerCounts {
     pub refused_by_policy: u64,
     /// Leaves not signed because their client had caused too many.
     pub rate_limited: u64,
+    /// Leaves kept now, for the next handshake.
+    pub kept: u64,
 }
 
 /// Signatures that a client can verify, as far as a leaf's key matters.
@@ -300,6 +302,7 @@ impl Signer {
             cached: self.counters.cached.load(Relaxed),
             refused_by_policy: self.counters.refused_by_policy.load(Relaxed),
             rate_limited: self.counters.rate_limited.load(Relaxed),
+            kept: self.leaf_cache.len() as u64,
         }
     }
 

@@ -29,7 +29,7 @@ macro_rules! counted {
 counted! {
     StandIn, Callback, Socket, Preflight, BlockPage, NotBlocked, NotCovered, Certificate, Setup,
     Get, Head, Post, Options, OtherMethod,
-    Plain, Secure, Quick, Gone, BodyBytes, BodyCut,
+    Plain, Secure, Quick, Gone, BodyBytes, BodyCut, TookUs,
     Spliced, SpliceFull, SpliceCircle, SpliceForbidden, SpliceUnreached, Anew,
     ConnectionPlain, ConnectionSecure, SilentPlain, SilentSecure,
     Tls12, Tls13, Resumed, Full,
@@ -55,6 +55,10 @@ pub(crate) struct PixelCounters {
     pub(crate) open_max: AtomicU64,
     /// The most requests that one connection carried.
     pub(crate) requests_max: AtomicU64,
+    /// Bytes of the largest body that a request had, as far as it was taken.
+    pub(crate) body_max: AtomicU64,
+    /// Microseconds of the slowest request.
+    pub(crate) took_max_us: AtomicU64,
 }
 
 thread_local! {
@@ -72,6 +76,8 @@ impl PixelCounters {
             open: AtomicU64::new(0),
             open_max: AtomicU64::new(0),
             requests_max: AtomicU64::new(0),
+            body_max: AtomicU64::new(0),
+            took_max_us: AtomicU64::new(0),
         }
     }
 
@@ -98,6 +104,21 @@ impl PixelCounters {
             NullAnswer::Socket => self.one(Count::Socket),
             NullAnswer::Preflight => self.one(Count::Preflight),
         }
+    }
+
+    /// A request took so long.
+    pub(crate) fn took(&self, us: u64) {
+        self.add(Count::TookUs, us);
+        // Mostly it is no new record, and reading keeps the line with all cores.
+        if us > self.took_max_us.load(Relaxed) {
+            self.took_max_us.fetch_max(us, Relaxed);
+        }
+    }
+
+    /// A request had a body of so many bytes.
+    pub(crate) fn took_body(&self, bytes: u64) {
+        self.add(Count::BodyBytes, bytes);
+        self.body_max.fetch_max(bytes, Relaxed);
     }
 
     /// A handshake failed.

@@ -37,7 +37,8 @@ pub enum AnsweredNames {
     /// Names that the policy blocks.
     #[default]
     Blocked,
-    /// Blocked names, and each that no rule names: another blocker sends them here (`pixel.any_name`).
+    /// Blocked names, and each that no rule names: another blocker sends them here
+    /// (`pixel.any_name`).
     Any,
 }
 

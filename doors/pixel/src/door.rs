@@ -17,8 +17,8 @@ use signer::Signer;
 use signer::trust::TrustBook;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
-use transport::ServerTls;
-use vocab::Scheme;
+use transport::{ServerTls, clock};
+use vocab::{Now, Scheme};
 
 /// Holds what the door is built from.
 #[derive(Clone)]
@@ -48,6 +48,8 @@ pub struct PixelDoor {
     /// Where they may lead.
     pub(crate) bounds: ArcSwap<SpliceBounds>,
     settings: ArcSwap<Settings>,
+    /// When it was opened.
+    pub(crate) started: Now,
     /// The caps on its connections, which know how many were refused.
     pub(crate) limits: DoorLimits,
 }
@@ -59,7 +61,8 @@ impl PixelDoor {
         let settings = ArcSwap::from_pointee(settings);
         let (bounds, tunnels) = (ArcSwap::from_pointee(bounds), Arc::default());
         let counters = Arc::new(PixelCounters::new());
-        Arc::new(Self { parts, counters, tunnels, bounds, settings, limits })
+        let started = clock::now();
+        Arc::new(Self { parts, counters, tunnels, bounds, settings, started, limits })
     }
 
     /// Takes new settings. Listeners are the caller's.

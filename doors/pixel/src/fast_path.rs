@@ -108,6 +108,7 @@ impl PixelFastPath {
         self.door.counters.answered(null);
         let AnswerNotes { now, started, kind, verdict, written } = *told;
         let took_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
+        self.door.counters.took(u64::from(took_us));
         let event = FastPathEvent {
             at: now,
             took_us,

@@ -16,6 +16,7 @@ mod platform;
 mod preview;
 mod request;
 mod serve;
+mod servstats;
 mod settings;
 mod setup;
 mod socket;

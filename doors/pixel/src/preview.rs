@@ -42,7 +42,7 @@ pub fn lookup<'a>(ask: &Ask<'a>) -> Ask<'a> {
 /// Forecast for a client that sends this question here as a `GET`.
 pub fn preview(policy: &Policy, ask: &Ask<'_>, names: AnsweredNames, now: Now) -> PixelForecast {
     if !is_secure(ask.url) && asks_for_own_page(ask.url.unwrap_or_default()) {
-        let outcome = "answers with the page that sets devices up, or a file of it".into();
+        let outcome = "answers with one of its own pages: set-up, certificate, counters".into();
         return PixelForecast { judged: JudgedPart::Own, outcome };
     }
     let nobody = ClientIdentity::default();

@@ -84,7 +84,7 @@ pub(crate) async fn answer(
     let upgrade = request.headers().contains_key(UPGRADE).then(|| upgrade::on(&mut request));
     let (head, body) = request.into_parts();
     connection.note_request(door, &head.method);
-    let wish = read(connection, &head);
+    let wish = read(door, connection, &head);
     ticket.asked(wish.kind, EventSubject::url(&wish.url));
     let drained = drain(door, body).await;
 
@@ -155,14 +155,20 @@ const fn event_fields(outcome: &PixelOutcome<'_>, verdict: Verdict) -> (Source, 
     (source, verdict.action, verdict.cause)
 }
 
-fn read(connection: &PixelConnection, head: &http::request::Parts) -> PixelRequest {
+fn read(
+    door: &PixelDoor,
+    connection: &PixelConnection,
+    head: &http::request::Parts,
+) -> PixelRequest {
     let headers = &head.headers;
     let authority = target_authority(&head.uri, headers);
     let path = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
     let url = [connection.context.scheme(), "://", authority, path].concat();
     let own = match connection.context.security {
         ConnectionSecurity::Plain => {
-            setup::setup_page(authority::host(authority), &head.method, head.uri.path())
+            let host = authority::host(authority);
+            setup::setup_page(host, &head.method, head.uri.path())
+                .filter(|page| page.is_for(connection.client(), &door.settings().servstats))
         }
         // Nobody certifies an address.
         ConnectionSecurity::Tls(_) => None,
@@ -187,7 +193,7 @@ async fn drain(door: &PixelDoor, mut body: Incoming) -> BodyDrained {
     }
     let mut taken = 0;
     let whole = discard(&mut body, &mut taken).await;
-    door.counters.add(Count::BodyBytes, taken);
+    door.counters.took_body(taken);
     if !whole {
         door.counters.one(Count::BodyCut);
         return BodyDrained::No(body);

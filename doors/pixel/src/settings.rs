@@ -9,10 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use vocab::{Complaint, Door, Listen, Scheme};
+use vocab::{Complaint, Door, Listen, Network, Scheme};
 
 /// Connections that can be asked for at most: each costs a descriptor and, under TLS, some 30 KiB.
 const CONNECTIONS_MAX: u32 = 1_000_000;
+
+/// Networks of `servstats` at most.
+const READERS_MAX: usize = 64;
 
 /// The pixel door.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,10 +27,15 @@ pub struct Settings {
     /// The addresses that the DNS door gives for blocked names: those at which clients reach these
     /// listeners. Default `127.0.0.1`; with an empty list the DNS door sends no client here.
     pub addresses: Vec<Text<IpAddr>>,
-    /// Answers for names that no rule names, as pixelserv-tls answers every name that is sent to it:
-    /// for networks where another blocker (a router's dnsmasq, Pi-hole) sends blocked names here. Names that a rule lets pass are not. Over HTTPS it wants `signer.names: any`.
+    /// Answers for names that no rule names, as pixelserv-tls answers every name that is sent to
+    /// it: for networks where another blocker (a router's dnsmasq, Pi-hole) sends blocked names
+    /// here. Names that a rule lets pass are not answered. Over HTTPS it wants `signer.names: any`.
     /// Default false: such a name is told that it is not blocked.
     pub any_name: bool,
+    /// The clients that may read `/servstats` and `/servstats.txt` at the door's address: its
+    /// counters under the names of pixelserv-tls, for scripts and people who know them; addresses
+    /// and networks. Default none, and nobody is shown them; at most 64.
+    pub servstats: Vec<Text<Network>>,
     /// Number of connections that may be open at once, all clients together; one over it is closed
     /// at once. Default 10000, from 1 to 1000000.
     pub connections: u32,
@@ -45,6 +53,7 @@ impl Default for Settings {
             listen: vec![at(Scheme::Http, 8080), at(Scheme::Https, 8443)],
             addresses: vec![Text(Ipv4Addr::LOCALHOST.into())],
             any_name: false,
+            servstats: Vec::new(),
             connections: transport::CONNECTIONS_MAX_DEFAULT as u32,
             connections_per_client: transport::CONNECTIONS_PER_CLIENT_MAX_DEFAULT as u32,
         }
@@ -72,6 +81,15 @@ impl Settings {
         }
         for (index, address) in self.addresses.iter().enumerate() {
             complaints.extend(self.check_address(&format!("addresses.{index}"), address.0));
+        }
+        if self.servstats.len() > READERS_MAX {
+            complaints.push(
+                Complaint::new(
+                    "servstats",
+                    format!("{} networks are listed", self.servstats.len()),
+                )
+                .remedy(format!("{READERS_MAX} is the most: name larger ones")),
+            );
         }
         for (path, count) in [
             ("connections", self.connections),

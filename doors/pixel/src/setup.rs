@@ -7,6 +7,7 @@ use crate::counters::Count;
 use crate::door::PixelDoor;
 use crate::page;
 use crate::platform::DevicePlatform;
+use crate::servstats;
 use bytes::Bytes;
 use http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue,
@@ -14,7 +15,9 @@ use http::header::{
 };
 use http::{Method, Response};
 use http_engine::Body;
+use settings::Text;
 use std::net::IpAddr;
+use vocab::Network;
 
 /// One of our own answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,22 @@ pub(crate) enum SetupPage {
     Certificate,
     /// The same as a file to be kept.
     File,
+    /// The counters as a page.
+    CounterPage,
+    /// The counters in one line.
+    CounterLine,
+}
+
+impl SetupPage {
+    /// True if this client may have it: the counters are for those in `readers`.
+    pub(crate) fn is_for(self, client: IpAddr, readers: &[Text<Network>]) -> bool {
+        match self {
+            Self::Instructions | Self::Certificate | Self::File => true,
+            Self::CounterPage | Self::CounterLine => {
+                readers.iter().any(|network| network.0.contains(client))
+            }
+        }
+    }
 }
 
 /// Returns what is wanted of our own, if a request for this host and path wants any of it.
@@ -37,6 +56,8 @@ pub(crate) fn setup_page(host: &str, method: &Method, path: &str) -> Option<Setu
         "/" => Some(SetupPage::Instructions),
         "/ca.crt" | "/tidegate-ca.crt" => Some(SetupPage::Certificate),
         "/ca.pem" | "/tidegate-ca.pem" => Some(SetupPage::File),
+        "/servstats" => Some(SetupPage::CounterPage),
+        "/servstats.txt" => Some(SetupPage::CounterLine),
         _ => None,
     }
 }
@@ -63,6 +84,8 @@ pub(crate) fn answer(door: &PixelDoor, wanted: SetupPage, headers: &HeaderMap) -
             kept.headers_mut().insert(CONTENT_DISPOSITION, name);
             kept
         }
+        SetupPage::CounterPage => servstats::page(door),
+        SetupPage::CounterLine => file(&servstats::text(door), "text/plain; charset=utf-8"),
     }
 }
 
@@ -90,6 +113,9 @@ mod tests {
         check("192.0.2.1", "/", Some(SetupPage::Instructions));
         check("[2001:db8::1]", "/ca.crt", Some(SetupPage::Certificate));
         check("192.0.2.1", "/ca.pem", Some(SetupPage::File));
+        check("192.0.2.1", "/servstats", Some(SetupPage::CounterPage));
+        check("192.0.2.1", "/servstats.txt", Some(SetupPage::CounterLine));
+        check("ads.example", "/servstats", None);
         check("192.0.2.1", "/x", None);
         check("ads.example", "/", None);
         check("", "/", None);

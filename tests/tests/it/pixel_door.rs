@@ -194,3 +194,61 @@ fn garbage_and_split_client_hellos_do_no_harm() {
     let (status, _) = curl(&["-k", &format!("http://{}/x.js", edge.address("pixel", "http"))]);
     assert_ne!(status, 0);
 }
+
+/// The names of pixelserv-tls's counters, in its order: what scripts for it look for.
+const COUNTERS: &str = "uts log kcc kmx kvg krq req avg rmx tav tmx slh slm sle slc slu v13 v12 v10 zrt \
+    uca ucb uce ush sct sch scm scp ssh ssm ssp nfe gif ico txt jpg png swf ufe opt pst hed rdr nou \
+    pth 204 bad cls cly clt err";
+
+#[test]
+fn counters_have_the_names_of_pixelserv_for_those_who_may_read_them() {
+    let edge = Tidegate::start(
+        r#"
+policy: { lists: [{ name: mine, rules: ["||ads.example^"] }] }
+pixel: { listen: ["http://127.0.0.1:0", "https://127.0.0.1:0"], servstats: [127.0.0.1] }
+"#,
+    );
+    for url in ["https://ads.example/x.js", "http://ads.example/a.gif", "http://ads.example/b.gif"]
+    {
+        assert_eq!(fetch(&edge, url, &[]).0, 200);
+    }
+    assert_eq!(fetch(&edge, "http://ads.example/report", &["-d", "0123456789"]).0, 204);
+    assert_eq!(fetch(&edge, "https://other.example/", &[]).0, 0);
+    let door = edge.address("pixel", "http");
+    let (status, line) = curl(&[&format!("http://{door}/servstats.txt")]);
+    assert_eq!(status, 200);
+    let pairs: Vec<(&str, &str)> =
+        line.split(", ").map(|pair| pair.split_once(' ').unwrap()).collect();
+    let names: Vec<&str> = pairs.iter().map(|(_, name)| *name).collect();
+    assert_eq!(names.join(" "), COUNTERS.split_whitespace().collect::<Vec<_>>().join(" "));
+    let of = |name: &str| pairs.iter().find(|(_, it)| *it == name).unwrap().0;
+    for (name, value) in [
+        ("req", "5"),
+        ("slh", "1"),
+        ("slm", "1"),
+        ("gif", "2"),
+        ("txt", "1"),
+        ("204", "1"),
+        ("pst", "1"),
+        ("rmx", "10"),
+        ("scm", "1"),
+        ("sct", "1"),
+    ] {
+        assert_eq!(of(name), value, "{name}: {line}");
+    }
+    let (status, page) = curl(&[&format!("http://{door}/servstats")]);
+    assert_eq!(status, 200);
+    assert!(page.contains("<code>gif</code> GIF images"), "{page}");
+    let (_, by_name) = fetch(&edge, "http://ads.example/servstats.txt", &[]);
+    assert!(!by_name.contains("uts"), "pages reach blocked names, and learn nothing: {by_name}");
+}
+
+#[test]
+fn counters_are_shown_to_nobody_unless_it_is_said() {
+    let edge = edge();
+    let door = edge.address("pixel", "http");
+    for path in ["/servstats", "/servstats.txt"] {
+        let (_, answer) = curl(&[&format!("http://{door}{path}")]);
+        assert!(!answer.contains("slh"), "{answer}");
+    }
+}
