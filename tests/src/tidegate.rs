@@ -98,12 +98,17 @@ impl Tidegate {
     /// `tidegate serve` with these arguments, in the folder `scratch`; temporary folders are made
     /// in its `tmp`.
     pub fn serve(scratch: Scratch, args: &[&str]) -> Self {
+        Self::start_by(scratch, &[&["serve"], args].concat())
+    }
+
+    /// The same by a command line that names no configuration.
+    pub fn start_by(scratch: Scratch, args: &[&str]) -> Self {
         let temporary = scratch.path().join("tmp");
         std::fs::create_dir_all(&temporary).unwrap();
         let as_ever = std::os::unix::fs::PermissionsExt::from_mode(0o1777);
         std::fs::set_permissions(&temporary, as_ever).unwrap();
         let mut command = Command::new(binary());
-        command.current_dir(scratch.path()).env("TMPDIR", temporary).arg("serve").args(args);
+        command.current_dir(scratch.path()).env("TMPDIR", temporary).args(args);
         Self::begin(scratch, PathBuf::new(), command)
     }
 

@@ -3,14 +3,16 @@
 //! Text is read into a tree that knows every place ([`yaml`]), held against the schema of the
 //! parts' own settings ([`shape`]), read by serde, and checked by each part and across parts
 //! ([`plan`]). All complaints come out at once, with file, line, column and remedy; a `Plan`
-//! exists only when there are none. What Polipo was told is said in our words ([`from_polipo`]). No
-//! sockets, no tasks: this crate reads and checks.
+//! exists only when there are none. What Polipo and pixelserv-tls were told is said in
+//! our words ([`from_polipo`], [`from_pixelserv`]). No sockets, no tasks: this crate reads and
+//! checks.
 
 mod door_sections;
 mod file;
 mod foreign;
 mod formats;
 mod own_certificates;
+mod pixelserv;
 mod plan;
 mod polipo;
 mod shape;
@@ -18,6 +20,7 @@ mod yaml;
 
 pub use door_sections::{DOOR_SECTIONS, DoorSection, PlacedCertificate, door_section};
 pub use file::{ConfigFile, DEFAULT_YAML, LandlockMode};
+pub use pixelserv::{OnwardLink, PixelservOptions, from_pixelserv};
 pub use plan::{Plan, schema};
 pub use polipo::{ReadFile, from_polipo};
 

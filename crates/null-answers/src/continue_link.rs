@@ -1,8 +1,8 @@
 //! Where a click was to lead: many blocked addresses carry the real one inside.
 //!
 //! It is read, decoded twice at most, and checked: a web address with a host that is a name,
-//! without a control character. It becomes a link that a person may follow, never a redirect.
-//! Called by `page`.
+//! without a control character. It becomes a link that a person may follow, or a redirect where the
+//! owner wants that. Called by `page` and the pixel door.
 
 use http_engine::authority;
 use percent_encoding::percent_decode_str;
@@ -18,13 +18,15 @@ const PARTS_MAX: usize = 64;
 
 /// An address to go on to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OnwardUrl {
-    pub(crate) host: DomainName,
-    pub(crate) url: String,
+pub struct OnwardUrl {
+    /// The host.
+    pub host: DomainName,
+    /// The whole URL.
+    pub url: String,
 }
 
 /// The address that the blocked `url` of `host` was to lead to, if it carries one.
-pub(crate) fn find(url: &str, host: &DomainName) -> Option<OnwardUrl> {
+pub fn find(url: &str, host: &DomainName) -> Option<OnwardUrl> {
     let behind = url.split_once("://")?.1;
     // Values of a query, of a path's parameters, and what follows a `?` as a whole.
     let values = behind.split(['?', '&', ';', '#']).skip(1).take(PARTS_MAX);

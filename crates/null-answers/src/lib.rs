@@ -8,7 +8,7 @@
 mod answer;
 mod blank;
 mod callback;
-mod continue_link;
+pub mod continue_link;
 mod describe;
 mod media;
 mod named;

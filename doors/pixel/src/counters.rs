@@ -27,7 +27,7 @@ macro_rules! counted {
 }
 
 counted! {
-    StandIn, Callback, Socket, Preflight, BlockPage, NotBlocked, NotCovered, Certificate, Setup,
+    StandIn, Callback, Socket, Preflight, BlockPage, Redirected, NotBlocked, NotCovered, Certificate, Setup,
     Get, Head, Post, Options, OtherMethod,
     Plain, Secure, Quick, Gone, BodyBytes, BodyCut, TookUs,
     Spliced, SpliceFull, SpliceCircle, SpliceForbidden, SpliceUnreached, Anew,

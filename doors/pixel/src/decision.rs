@@ -3,6 +3,7 @@
 //! The same for both lanes. It reads no bytes and makes no answer. Called by `request` and `quick`,
 //! and by `splice` for the name alone.
 
+use crate::answered_names::AnsweredNames;
 use crate::connection::PixelConnection;
 use http_front::ConnectionSecurity;
 use policy::{Ask, ClientIdentity, Policy, Verdict, VerdictManner};
@@ -29,33 +30,6 @@ pub(crate) struct PixelQuery<'r> {
     pub(crate) kind: RequestKind,
     /// The host of the page that asks.
     pub(crate) page: Option<Name<'r>>,
-}
-
-/// Names that are answered as blocked ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AnsweredNames {
-    /// Names that the policy blocks.
-    #[default]
-    Blocked,
-    /// Blocked names, and each that no rule names: another blocker sends them here
-    /// (`pixel.any_name`).
-    Any,
-}
-
-impl AnsweredNames {
-    /// The verdict about a request that no rule blocks, which by `policy` has `verdict`.
-    pub(crate) fn judge(
-        self,
-        policy: &Policy,
-        ask: &Ask<'_>,
-        verdict: Verdict,
-        now: Now,
-    ) -> Verdict {
-        if self == Self::Any && !ask.host.as_str().is_empty() {
-            return policy.decide_any_name(ask, now);
-        }
-        verdict
-    }
 }
 
 /// Tells what is to be done with a request.

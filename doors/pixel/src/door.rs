@@ -2,8 +2,8 @@
 //!
 //! `serve` takes its connections. Made by the binary.
 
+use crate::answered_names::AnsweredNames;
 use crate::counters::PixelCounters;
-use crate::decision::AnsweredNames;
 use crate::settings::Settings;
 use crate::splice_bounds::SpliceBounds;
 use crate::stats::PixelFigures;

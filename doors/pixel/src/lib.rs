@@ -5,6 +5,7 @@
 //! connections to names that were let through are carried on, unread. The binary makes a
 //! [`PixelDoor`] and hands it connections.
 
+mod answered_names;
 mod connection;
 mod counters;
 mod decision;
@@ -26,7 +27,7 @@ mod stats;
 mod ticket;
 mod tunnels;
 
-pub use crate::decision::AnsweredNames;
+pub use crate::answered_names::AnsweredNames;
 pub use crate::door::{PixelDoor, PixelParts};
 pub use crate::preview::{JudgedPart, PixelForecast, lookup, preview};
 pub use crate::settings::Settings;

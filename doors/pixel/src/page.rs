@@ -3,7 +3,7 @@
 //! For names that are not blocked, for connections that are for other names, and for setting a
 //! device up. Called by `request` and `setup`.
 
-use crate::decision::AnsweredNames;
+use crate::answered_names::AnsweredNames;
 use crate::platform::DevicePlatform;
 use http::{Response, StatusCode};
 use http_engine::Body;

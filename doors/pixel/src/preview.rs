@@ -4,7 +4,8 @@
 //! No fields are known but those that the kind implies, and the client trusts the authority. Called
 //! for `why`.
 
-use crate::decision::{AnsweredNames, PolicyClient, TYPE_A, is_exempt, of_name};
+use crate::answered_names::AnsweredNames;
+use crate::decision::{PolicyClient, TYPE_A, is_exempt, of_name};
 use crate::setup;
 use http::Method;
 use http_engine::authority;

@@ -13,7 +13,7 @@ use crate::socket;
 use crate::splice::{SpliceProtocol, names_no_other_port};
 use crate::ticket::PixelTicket;
 use http::header::{
-    ACCEPT, ALT_SVC, CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, LOCATION, UPGRADE,
+    ACCEPT, ALT_SVC, CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, LOCATION, REFERER, UPGRADE,
 };
 use http::{Method, Request, Response, StatusCode, Version};
 use http_body::Body as _;
@@ -22,6 +22,7 @@ use http_engine::upgrade::{self, OnUpgrade};
 use http_engine::{Body, Incoming, authority, kind, reply};
 use http_front::{ConnectionSecurity, field_text, host_of, page_of, target_authority};
 use ledger::EventSubject;
+use null_answers::continue_link;
 use null_answers::page::BlockNotice;
 use null_answers::{
     AnswerAudience, AnswerCaching, BlankBody, FORGET_HTTP3, NullAnswer, RequestHints,
@@ -57,11 +58,28 @@ struct PixelRequest {
 enum PixelOutcome<'r> {
     Null(NullAnswer<'r>, AnswerCaching),
     BlockPage(Verdict),
+    /// The URL inside the one that is blocked.
+    Onward(String),
     NotBlockedPage,
     NotCoveredPage,
     /// The name was let through since the connection began: it is to be asked for on a new one.
     Reconnect,
     Page(SetupPage),
+}
+
+impl PixelOutcome<'_> {
+    /// The outcome with the page replaced by a redirect, where the door is to follow URLs inside
+    /// blocked ones. The page that it leads to may ask here again, as conversions are counted:
+    /// then the page is shown.
+    fn followed(self, door: &PixelDoor, wish: &PixelRequest, head: &http::request::Parts) -> Self {
+        if !matches!(self, Self::BlockPage(_)) || !door.settings().redirect {
+            return self;
+        }
+        let referer = field_text(&head.headers, &REFERER);
+        continue_link::find(&wish.url, &wish.host)
+            .filter(|onward| !referer.contains(onward.host.as_str()))
+            .map_or(self, |onward| Self::Onward(onward.url))
+    }
 }
 
 /// Tells whether the request's body has been read to its end.
@@ -99,7 +117,7 @@ pub(crate) async fn answer(
     let outcome = if is_exempt_since(&decision, connection, &policy, &wish, now) {
         PixelOutcome::Reconnect
     } else {
-        act(&decision, connection, &policy, &wish, &head)
+        act(&decision, connection, &policy, &wish, &head).followed(door, &wish, &head)
     };
 
     // review: nothing comes from elsewhere, so there is nothing to distrust.
@@ -118,14 +136,12 @@ pub(crate) async fn answer(
         PixelOutcome::BlockPage(verdict) => {
             blocked_page(door, connection, &policy, verdict, &wish, now)
         }
-        PixelOutcome::NotBlockedPage => {
-            door.counters.one(Count::NotBlocked);
-            page::not_blocked(&wish.host)
+        PixelOutcome::Onward(url) => {
+            door.counters.one(Count::Redirected);
+            temporary_redirect(&url).unwrap_or_else(|| page::not_blocked(&wish.host))
         }
-        PixelOutcome::NotCoveredPage => {
-            door.counters.one(Count::NotCovered);
-            page::not_covered(&wish.host)
-        }
+        PixelOutcome::NotBlockedPage => page_for(door, Count::NotBlocked, page::not_blocked, &wish),
+        PixelOutcome::NotCoveredPage => page_for(door, Count::NotCovered, page::not_covered, &wish),
         PixelOutcome::Reconnect => {
             door.counters.one(Count::Anew);
             // Over HTTP/2 a client may ask once more before it has heard of the end.
@@ -149,7 +165,9 @@ const fn event_fields(outcome: &PixelOutcome<'_>, verdict: Verdict) -> (Source, 
         PixelOutcome::Page(_) => return (Source::Local, Action::Pass, Cause::NotAsked),
         PixelOutcome::Reconnect => Source::Local,
         PixelOutcome::Null(..) if matches!(verdict.action, Action::Pass) => Source::Local,
-        PixelOutcome::Null(..) | PixelOutcome::BlockPage(_) => Source::Policy,
+        PixelOutcome::Null(..) | PixelOutcome::BlockPage(_) | PixelOutcome::Onward(_) => {
+            Source::Policy
+        }
         PixelOutcome::NotBlockedPage | PixelOutcome::NotCoveredPage => Source::Refused,
     };
     (source, verdict.action, verdict.cause)
@@ -289,14 +307,20 @@ fn is_exempt_since(
 /// Back to where it asked, with method and body (RFC 9110 section 15.4.8), on another connection. A
 /// preflight must not be redirected (Fetch section 4.10), and fails once.
 fn reconnect_redirect(wish: &PixelRequest, head: &http::request::Parts) -> Response<Body> {
-    let location = HeaderValue::try_from(&wish.url).ok().filter(|_| head.method != Method::OPTIONS);
-    let Some(location) = location else { return page::not_blocked(&wish.host) };
+    let response = temporary_redirect(&wish.url).filter(|_| head.method != Method::OPTIONS);
+    let Some(mut response) = response else { return page::not_blocked(&wish.host) };
+    null_answers::share(response.headers_mut(), &head.headers);
+    response
+}
+
+/// 307 to `url`, if it can stand in a field.
+fn temporary_redirect(url: &str) -> Option<Response<Body>> {
+    let location = HeaderValue::try_from(url).ok()?;
     let mut response = reply::empty(StatusCode::TEMPORARY_REDIRECT);
     let fields = response.headers_mut();
     fields.insert(LOCATION, location);
     fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    null_answers::share(fields, &head.headers);
-    response
+    Some(response)
 }
 
 /// Opens a WebSocket, which `door` closes once the connection has left HTTP; one that cannot be
@@ -317,6 +341,16 @@ fn open_socket(
     door.counters.answered(&NullAnswer::Socket);
     connection.upgrade.set(Some(upgrade));
     response
+}
+
+fn page_for(
+    door: &PixelDoor,
+    count: Count,
+    page: fn(&DomainName) -> Response<Body>,
+    wish: &PixelRequest,
+) -> Response<Body> {
+    door.counters.one(count);
+    page(&wish.host)
 }
 
 fn blocked_page(

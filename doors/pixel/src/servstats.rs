@@ -37,7 +37,7 @@ const BITMAPS: [BlankBody; 4] =
 const ICONS: [BlankBody; 2] = [BlankBody::Icon, BlankBody::Favicon];
 
 /// One counter: its name, its value, and what it counts.
-struct Figure {
+struct NamedFigure {
     name: &'static str,
     value: FigureValue,
     what: &'static str,
@@ -47,7 +47,7 @@ struct Figure {
 #[derive(Clone, Copy)]
 enum FigureValue {
     Whole(u64),
-    /// With two decimals.
+    /// A mean, with two decimals.
     Mean(f64),
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn page(door: &PixelDoor) -> Response<Body> {
          <p class=\"lead\">Counted since the pixel door was opened, under the names of \
          pixelserv-tls. The metrics page and the dashboard say more.</p>\n<dl>\n",
     );
-    for Figure { name, value, what } in figures(door) {
+    for NamedFigure { name, value, what } in figures(door) {
         let _ = match value {
             FigureValue::Whole(value) => {
                 writeln!(content, "<dt><code>{name}</code> {what}</dt><dd>{value}</dd>")
@@ -85,7 +85,7 @@ pub(crate) fn page(door: &PixelDoor) -> Response<Body> {
     html::page(StatusCode::OK, "servstats", &content)
 }
 
-fn figures(door: &PixelDoor) -> Vec<Figure> {
+fn figures(door: &PixelDoor) -> Vec<NamedFigure> {
     let mut all = connections(door);
     all.extend(handshakes(door));
     all.extend(answers(&door.counters));
@@ -93,8 +93,8 @@ fn figures(door: &PixelDoor) -> Vec<Figure> {
     all
 }
 
-fn whole(name: &'static str, value: u64, what: &'static str) -> Figure {
-    Figure { name, value: FigureValue::Whole(value), what }
+fn whole(name: &'static str, value: u64, what: &'static str) -> NamedFigure {
+    NamedFigure { name, value: FigureValue::Whole(value), what }
 }
 
 fn sum(counters: &PixelCounters, all: &[Count]) -> u64 {
@@ -105,7 +105,7 @@ fn requests(counters: &PixelCounters) -> u64 {
     sum(counters, &[Count::Plain, Count::Secure])
 }
 
-fn connections(door: &PixelDoor) -> Vec<Figure> {
+fn connections(door: &PixelDoor) -> Vec<NamedFigure> {
     let counters = &*door.counters;
     let requests = requests(counters);
     let carried = sum(counters, &[Count::ConnectionPlain, Count::ConnectionSecure]).max(1);
@@ -116,7 +116,7 @@ fn connections(door: &PixelDoor) -> Vec<Figure> {
         whole("log", 0, "log level (there is none)"),
         whole("kcc", counters.open.load(Relaxed), "connections open now"),
         whole("kmx", counters.open_max.load(Relaxed), "most connections at once"),
-        Figure {
+        NamedFigure {
             name: "kvg",
             value: FigureValue::Mean(requests as f64 / carried as f64),
             what: "requests a connection, on average",
@@ -130,7 +130,7 @@ fn connections(door: &PixelDoor) -> Vec<Figure> {
     ]
 }
 
-fn handshakes(door: &PixelDoor) -> Vec<Figure> {
+fn handshakes(door: &PixelDoor) -> Vec<NamedFigure> {
     let counters = &*door.counters;
     let of = |count| counters.of(count);
     let leaves = door.parts.signer.counts();
@@ -162,7 +162,7 @@ fn handshakes(door: &PixelDoor) -> Vec<Figure> {
     ]
 }
 
-fn answers(counters: &PixelCounters) -> Vec<Figure> {
+fn answers(counters: &PixelCounters) -> Vec<NamedFigure> {
     let blank = |all: &[BlankBody]| all.iter().map(|it| counters.of_blank(*it)).sum::<u64>();
     let scripts = blank(&[BlankBody::Script, BlankBody::Worker])
         + sum(counters, &[Count::StandIn, Count::Callback]);
@@ -183,7 +183,7 @@ fn answers(counters: &PixelCounters) -> Vec<Figure> {
         whole("opt", counters.of(Count::Options), "OPTIONS requests"),
         whole("pst", counters.of(Count::Post), "POST requests"),
         whole("hed", counters.of(Count::Head), "HEAD requests"),
-        whole("rdr", 0, "redirects (a page has the link instead)"),
+        whole("rdr", counters.of(Count::Redirected), "redirects to the URL inside another"),
         whole("nou", 0, "requests without a URL (refused before)"),
         whole("pth", 0, "malformed paths (refused before)"),
         whole("204", nothing, "answers without content"),
@@ -191,7 +191,7 @@ fn answers(counters: &PixelCounters) -> Vec<Figure> {
     ]
 }
 
-fn dropped(door: &PixelDoor) -> Vec<Figure> {
+fn dropped(door: &PixelDoor) -> Vec<NamedFigure> {
     let counters = &*door.counters;
     let limits = door.limits.connections().counts();
     vec![

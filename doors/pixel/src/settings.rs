@@ -3,7 +3,7 @@
 //! It binds nothing and mints nothing; `config` reads it and [`Settings::check`] says what is
 //! wrong.
 
-use crate::decision::AnsweredNames;
+use crate::answered_names::AnsweredNames;
 use http_front::ConnectionCaps;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,10 @@ pub struct Settings {
     /// here. Names that a rule lets pass are not answered. Over HTTPS it wants `signer.names: any`.
     /// Default false: such a name is told that it is not blocked.
     pub any_name: bool,
+    /// Redirects for people who open a blocked address that carries another web address inside, as
+    /// links of advertisements and counters do: 307 to that one, instead of the page that says why
+    /// with a link to it. Default false.
+    pub redirect: bool,
     /// The clients that may read `/servstats` and `/servstats.txt` at the door's address: its
     /// counters under the names of pixelserv-tls, for scripts and people who know them; addresses
     /// and networks. Default none, and nobody is shown them; at most 64.
@@ -53,6 +57,7 @@ impl Default for Settings {
             listen: vec![at(Scheme::Http, 8080), at(Scheme::Https, 8443)],
             addresses: vec![Text(Ipv4Addr::LOCALHOST.into())],
             any_name: false,
+            redirect: false,
             servstats: Vec::new(),
             connections: transport::CONNECTIONS_MAX_DEFAULT as u32,
             connections_per_client: transport::CONNECTIONS_PER_CLIENT_MAX_DEFAULT as u32,

@@ -42,6 +42,7 @@ const FAMILIES: &[Family] = &[
         "page",
         &[
             ("blocked", Count::BlockPage),
+            ("redirected", Count::Redirected),
             ("not_blocked", Count::NotBlocked),
             ("not_covered", Count::NotCovered),
             ("setup", Count::Setup),

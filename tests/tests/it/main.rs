@@ -37,6 +37,7 @@ mod near;
 mod operate;
 mod own_names;
 mod pixel_door;
+mod pixelserv;
 mod privileges;
 mod reload_keeps;
 mod reproxy;

@@ -252,3 +252,26 @@ fn counters_are_shown_to_nobody_unless_it_is_said() {
         assert!(!answer.contains("slh"), "{answer}");
     }
 }
+
+#[test]
+fn a_person_is_led_on_to_the_address_inside_where_the_owner_wants_that() {
+    let edge = Tidegate::start(
+        r#"
+policy: { lists: [{ name: mine, rules: ["||ads.example^"] }] }
+pixel: { listen: ["http://127.0.0.1:0", "https://127.0.0.1:0"], redirect: true }
+"#,
+    );
+    let link = "http://ads.example/click?u=https%3A%2F%2Fshop.example%2Fa%3Fb%3Dc";
+    let page = ["-H", "Accept: text/html"];
+    let (status, answer) = fetch(&edge, link, &page);
+    assert_eq!(status, 307, "{answer}");
+    assert_eq!(header(&answer, "location").as_deref(), Some("https://shop.example/a?b=c"));
+    assert_eq!(header(&answer, "cache-control").as_deref(), Some("no-store"));
+    let back = ["-H", "Sec-Fetch-Dest: document", "-e", "https://shop.example/a"];
+    assert_eq!(fetch(&edge, link, &back).0, 403, "a conversion that the page itself counts");
+    assert_eq!(fetch(&edge, link, &["-H", "Sec-Fetch-Dest: image"]).0, 200);
+    for inside in ["javascript:alert(1)", "https%3A%2F%2F192.168.1.1%2F", "https%3A%2F%2Frouter%2F"]
+    {
+        assert_eq!(fetch(&edge, &format!("http://ads.example/c?u={inside}"), &page).0, 403);
+    }
+}

@@ -11,6 +11,7 @@ mod get;
 mod import;
 mod lists;
 mod machine;
+mod pixelserv;
 mod running;
 mod script;
 mod serve;
@@ -25,6 +26,7 @@ use crate::{app, output};
 use admin::model::UpdateRequest;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use running::PolicySource;
+use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -47,6 +49,13 @@ enum CliCommand {
     Run,
     /// Serve a folder at once, without a configuration
     Serve(serve::ServeArgs),
+    /// Answer every name that another blocker sends here, with pixelserv-tls's options
+    #[command(disable_help_flag = true)]
+    Pixelserv {
+        /// The options; --help tells them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        args: Vec<OsString>,
+    },
     /// Report everything that is wrong with a configuration, and start nothing
     Check,
     /// Say what the policy decides about a name or URL, and why
@@ -277,13 +286,18 @@ pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
     let command = cli.command.unwrap_or(CliCommand::Run);
     if matches!(
         command,
-        CliCommand::Run | CliCommand::Serve(_) | CliCommand::Signer | CliCommand::Launcher
+        CliCommand::Run
+            | CliCommand::Serve(_)
+            | CliCommand::Pixelserv { .. }
+            | CliCommand::Signer
+            | CliCommand::Launcher
     ) {
         output::ignore_broken_pipe();
     }
     match command {
         CliCommand::Run => app::run(setup),
         CliCommand::Serve(args) => serve::serve(setup, &args),
+        CliCommand::Pixelserv { args } => pixelserv::pixelserv(setup, &args),
         CliCommand::Check => check::check(setup),
         CliCommand::Why(args) => why::why(setup, &args),
         CliCommand::Lists { what } => {
