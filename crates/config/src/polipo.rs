@@ -23,7 +23,7 @@ use std::path::Path;
 use vocab::{Complaint, Network, PortRange};
 
 /// Variables that are carried over.
-const CARRIED: [&str; 28] = [
+const CARRIED: [&str; 30] = [
     "allowedClients",
     "allowedPorts",
     "authCredentials",
@@ -33,6 +33,7 @@ const CARRIED: [&str; 28] = [
     "censoredHeaders",
     "chunkHighMark",
     "disableVia",
+    "dnsQueryIPv6",
     "diskCacheRoot",
     "forbiddenFile",
     "forbiddenTunnelsFile",
@@ -44,6 +45,7 @@ const CARRIED: [&str; 28] = [
     "parentProxy",
     "proxyAddress",
     "proxyOffline",
+    "proxyOutgoingAddress",
     "proxyPort",
     "relaxTransparency",
     "serverTimeout",
@@ -110,6 +112,7 @@ impl PolipoImport {
         self.auth();
         self.ports();
         self.parent();
+        self.outgoing();
         self.fields();
         self.store();
         self.uncachable(read_file);
@@ -227,18 +230,48 @@ impl PolipoImport {
         }
     }
 
+    /// SOCKS in the version that is set, 5 where none is.
+    fn socks_scheme(&mut self, login: Option<&(PolipoSetting, String)>) -> &'static str {
+        let Some((said, kind)) = self.text("socksProxyType") else { return "socks5" };
+        match kind.as_str() {
+            "socks5" => "socks5",
+            "socks4a" if login.is_none() => "socks4a",
+            _ => {
+                self.note(&said, "SOCKS is spoken in version 5, and 4a without a user");
+                "socks5"
+            }
+        }
+    }
+
+    /// Addresses that connections leave from, and families that they go to.
+    fn outgoing(&mut self) {
+        if let Some((said, address)) = self.text("proxyOutgoingAddress") {
+            if let Ok(address) = address.parse::<IpAddr>() {
+                self.proxy.push(("source", json!([address])));
+            } else {
+                let why = Complaint::new(said.name, format!("{address:?} is no address"))
+                    .remedy("write an IP address of this machine");
+                self.wrong.push((said.line, why));
+            }
+        }
+        if let Some((said, family)) = self.text("dnsQueryIPv6") {
+            match family.as_str() {
+                "false" | "no" => self.proxy.push(("family", json!("ipv4"))),
+                "true" | "yes" => self.proxy.push(("family", json!("ipv6"))),
+                _ => self.note(&said, "both families are connected to in a race"),
+            }
+        }
+    }
+
     fn parent(&mut self) {
         let http = self.text("parentProxy");
         let http_login = self.text("parentAuthCredentials");
         let socks = self.text("socksParentProxy");
         let socks_login = self.text("socksAuthCredentials");
-        let kind = self.text("socksProxyType");
-        if let Some((said, _)) = kind.filter(|(_, kind)| kind != "socks5") {
-            self.note(&said, "SOCKS is spoken in version 5");
-        }
+        let socks_scheme = self.socks_scheme(socks_login.as_ref());
         let (scheme, parent, login, unused) = match (http, socks) {
             (Some(http), None) => ("http", Some(http), http_login, [socks_login, None]),
-            (None, Some(socks)) => ("socks5", Some(socks), socks_login, [http_login, None]),
+            (None, Some(socks)) => (socks_scheme, Some(socks), socks_login, [http_login, None]),
             (Some(http), Some(socks)) => {
                 ("http", Some(http), http_login, [Some(socks), socks_login])
             }

@@ -8,6 +8,7 @@
 
 use super::error::DialError;
 use super::origin::{Origin, OriginScheme, UrlHost};
+use super::outgoing::OutgoingAddresses;
 use super::server::{OriginServer, ServerAddress};
 use super::versions::UsableVersions;
 use http_engine::upgrade::UpgradedStream;
@@ -16,6 +17,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -62,6 +64,7 @@ pub struct Dialer {
     resolver: Resolver,
     tls: ClientTls,
     proxy: Option<SocksProxy>,
+    outgoing: Arc<OutgoingAddresses>,
 }
 
 /// An open connection to an origin.
@@ -80,7 +83,7 @@ pub enum OriginConnection {
 impl Dialer {
     /// Resolves names through `resolver` and trusts what `tls` trusts.
     pub fn new(resolver: Resolver, tls: ClientTls) -> Self {
-        Self { resolver, tls, proxy: None }
+        Self { resolver, tls, proxy: None, outgoing: Arc::default() }
     }
 
     /// The same through a SOCKS5 proxy. Names are the proxy's to look up, so a [`DialGuard`] sees
@@ -88,6 +91,17 @@ impl Dialer {
     #[must_use]
     pub fn through(self, proxy: SocksProxy) -> Self {
         Self { proxy: Some(proxy), ..self }
+    }
+
+    /// A dialer like it, whose connections leave so.
+    #[must_use]
+    pub fn leaving_by(self, outgoing: OutgoingAddresses) -> Self {
+        Self { outgoing: Arc::new(outgoing), ..self }
+    }
+
+    /// The addresses that connections leave from.
+    pub fn outgoing(&self) -> &OutgoingAddresses {
+        &self.outgoing
     }
 
     /// The same with certificates checked so.
@@ -121,8 +135,10 @@ impl Dialer {
         address: SocketAddr,
     ) -> Result<OriginConnection, DialError> {
         let (stream, _) = match &self.proxy {
-            Some(proxy) => dial_through(proxy, &origin.host, origin.port, &AnyDestination).await?,
-            None => connect(address, CONNECT_TIMEOUT).await?,
+            Some(proxy) => {
+                self.dial_through(proxy, &origin.host, origin.port, &AnyDestination).await?
+            }
+            None => connect(address, CONNECT_TIMEOUT, &self.outgoing).await?,
         };
         self.wrap_tls(stream, origin, versions).await
     }
@@ -211,12 +227,13 @@ impl Dialer {
         patience: Duration,
     ) -> Result<(Stream, SocketAddr), DialError> {
         if let Some(proxy) = &self.proxy {
-            return dial_through(proxy, host, port, guard).await;
+            return self.dial_through(proxy, host, port, guard).await;
         }
         let found = match host.known_addresses() {
             Some(known) => known,
             None => self.look_up(host, guard).await?,
         };
+        let found = self.outgoing.usable(found)?;
         let mut permitted: Vec<SocketAddr> = interleave_families(found)
             .map(|address| SocketAddr::new(address, port))
             .filter(|address| guard.permits(*address))
@@ -224,8 +241,32 @@ impl Dialer {
         permitted.truncate(ADDRESSES_MAX);
         match permitted.as_slice() {
             [] => Err(DialError::Forbidden),
-            [only] => connect(*only, patience).await,
-            [_, _, ..] => race(permitted, patience).await,
+            [only] => connect(*only, patience, &self.outgoing).await,
+            [_, _, ..] => race(permitted, patience, &self.outgoing).await,
+        }
+    }
+
+    /// Has `proxy` connect to `host` and `port`.
+    async fn dial_through(
+        &self,
+        proxy: &SocksProxy,
+        host: &UrlHost,
+        port: u16,
+        guard: &dyn DialGuard,
+    ) -> Result<(Stream, SocketAddr), DialError> {
+        if !guard.permits(proxy.address) {
+            return Err(DialError::Forbidden);
+        }
+        let (mut stream, address) = connect(proxy.address, CONNECT_TIMEOUT, &self.outgoing).await?;
+        let host = match host {
+            UrlHost::Name(name) => resolver::UpstreamHost::Name(name.clone()),
+            UrlHost::Address(address) => resolver::UpstreamHost::Ip(*address),
+        };
+        let asked = connect_through(&mut stream, proxy.credentials.as_ref(), &host, port);
+        match timeout(CONNECT_TIMEOUT, asked).await {
+            Ok(Ok(())) => Ok((stream, address)),
+            Ok(Err(why)) => Err(DialError::Refused(format!("the proxy {}: {why}", proxy.address))),
+            Err(_) => Err(DialError::Timeout),
         }
     }
 
@@ -246,29 +287,6 @@ impl Dialer {
             Some(alias) => Err(DialError::CnameBlocked(alias)),
             None => Ok(found.found),
         }
-    }
-}
-
-/// Has `proxy` connect to `host` and `port`.
-async fn dial_through(
-    proxy: &SocksProxy,
-    host: &UrlHost,
-    port: u16,
-    guard: &dyn DialGuard,
-) -> Result<(Stream, SocketAddr), DialError> {
-    if !guard.permits(proxy.address) {
-        return Err(DialError::Forbidden);
-    }
-    let (mut stream, address) = connect(proxy.address, CONNECT_TIMEOUT).await?;
-    let host = match host {
-        UrlHost::Name(name) => resolver::UpstreamHost::Name(name.clone()),
-        UrlHost::Address(address) => resolver::UpstreamHost::Ip(*address),
-    };
-    let asked = connect_through(&mut stream, proxy.credentials.as_ref(), &host, port);
-    match timeout(CONNECT_TIMEOUT, asked).await {
-        Ok(Ok(())) => Ok((stream, address)),
-        Ok(Err(why)) => Err(DialError::Refused(format!("the proxy {}: {why}", proxy.address))),
-        Err(_) => Err(DialError::Timeout),
     }
 }
 
@@ -321,8 +339,9 @@ async fn connect_socket(path: &Path) -> Result<OriginConnection, DialError> {
 async fn connect(
     address: SocketAddr,
     patience: Duration,
+    outgoing: &OutgoingAddresses,
 ) -> Result<(Stream, SocketAddr), DialError> {
-    match transport::dial(address, patience).await {
+    match transport::dial_with(address, patience, outgoing.to(address)).await {
         Ok(stream) => Ok((stream, address)),
         Err(why) => Err(match why.reason {
             DialReason::Timeout => DialError::Timeout,
@@ -337,11 +356,12 @@ async fn connect(
 async fn race(
     addresses: Vec<SocketAddr>,
     patience: Duration,
+    outgoing: &Arc<OutgoingAddresses>,
 ) -> Result<(Stream, SocketAddr), DialError> {
     let mut waiting = addresses.into_iter();
     let mut attempts = JoinSet::new();
     let mut failure = DialError::Timeout;
-    join_in(&mut attempts, &mut waiting, patience);
+    join_in(&mut attempts, &mut waiting, patience, outgoing);
     loop {
         let more = !waiting.as_slice().is_empty();
         tokio::select! {
@@ -349,12 +369,12 @@ async fn race(
                 Some(Ok(Ok(connected))) => return Ok(connected),
                 Some(Ok(Err(why))) => {
                     failure = why;
-                    join_in(&mut attempts, &mut waiting, patience);
+                    join_in(&mut attempts, &mut waiting, patience, outgoing);
                 }
-                Some(Err(_)) => join_in(&mut attempts, &mut waiting, patience),
+                Some(Err(_)) => join_in(&mut attempts, &mut waiting, patience, outgoing),
                 None => return Err(failure),
             },
-            () = sleep(HEAD_START), if more => join_in(&mut attempts, &mut waiting, patience),
+            () = sleep(HEAD_START), if more => join_in(&mut attempts, &mut waiting, patience, outgoing),
         }
     }
 }
@@ -365,9 +385,11 @@ fn join_in(
     attempts: &mut Attempts,
     waiting: &mut std::vec::IntoIter<SocketAddr>,
     patience: Duration,
+    outgoing: &Arc<OutgoingAddresses>,
 ) {
     if let Some(address) = waiting.next() {
-        attempts.spawn(connect(address, patience));
+        let outgoing = Arc::clone(outgoing);
+        attempts.spawn(async move { connect(address, patience, &outgoing).await });
     }
 }
 
@@ -476,7 +498,8 @@ mod tests {
             let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
             gone.local_addr().expect("bound")
         };
-        let (_, winner) = race(vec![closed, open], CONNECT_TIMEOUT).await.expect("one is open");
+        let (_, winner) =
+            race(vec![closed, open], CONNECT_TIMEOUT, &Arc::default()).await.expect("one is open");
         assert_eq!(winner, open);
     }
 }

@@ -22,6 +22,8 @@ pub enum ParentKind {
     Https,
     /// A SOCKS5 proxy (RFC 1928). Names are the proxy's to look up.
     Socks5,
+    /// A SOCKS4 proxy that looks names up itself (`SOCKS4a`). It knows no passwords.
+    Socks4a,
 }
 
 /// A proxy in front of us.
@@ -57,21 +59,24 @@ pub enum BadParent {
     NoPort,
     /// User name or password are missing, too long, or malformed.
     Credentials,
+    /// A user and password for `SOCKS4a`, which knows none.
+    NoPasswords,
 }
 
-const SCHEMES: [(&str, ParentKind); 4] = [
+const SCHEMES: [(&str, ParentKind); 5] = [
     ("http://", ParentKind::Http),
     ("https://", ParentKind::Https),
     ("socks5://", ParentKind::Socks5),
     // What curl calls it when the proxy looks names up: so do we, always.
     ("socks5h://", ParentKind::Socks5),
+    ("socks4a://", ParentKind::Socks4a),
 ];
 
 impl ParentProxy {
     /// Where it is, as an origin: for connections to an HTTP proxy.
     pub(super) fn origin(&self) -> Origin {
         let scheme = match self.kind {
-            ParentKind::Http | ParentKind::Socks5 => OriginScheme::Http,
+            ParentKind::Http | ParentKind::Socks5 | ParentKind::Socks4a => OriginScheme::Http,
             ParentKind::Https => OriginScheme::Https,
         };
         Origin { scheme, host: self.host.clone(), port: self.port }
@@ -102,6 +107,9 @@ impl FromStr for ParentProxy {
                 (Some(credentials.map_err(|_: BadProxy| BadParent::Credentials)?), authority)
             }
         };
+        if kind == ParentKind::Socks4a && credentials.is_some() {
+            return Err(BadParent::NoPasswords);
+        }
         let authority = authority.strip_suffix('/').unwrap_or(authority);
         if authority.contains(['/', '?', '#']) {
             return Err(BadParent::Origin(OriginError::Path));
@@ -141,11 +149,20 @@ impl settings::WrittenWord for ParentHop {
 }
 
 impl ParentKind {
+    /// True if requests are sent to it as they are, with absolute URLs.
+    pub(super) const fn speaks_http(self) -> bool {
+        match self {
+            Self::Http | Self::Https => true,
+            Self::Socks5 | Self::Socks4a => false,
+        }
+    }
+
     const fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",
             Self::Https => "https",
             Self::Socks5 => "socks5",
+            Self::Socks4a => "socks4a",
         }
     }
 }
@@ -182,9 +199,14 @@ impl fmt::Display for ParentHop {
 impl fmt::Display for BadParent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Scheme => f.write_str("write http://, https:// or socks5:// in front, or direct"),
+            Self::Scheme => {
+                f.write_str("write http://, https://, socks5:// or socks4a:// in front, or direct")
+            }
             Self::Origin(why) => why.fmt(f),
             Self::NoPort => f.write_str("the port is missing"),
+            Self::NoPasswords => {
+                f.write_str("socks4a:// knows no user and password: leave them out")
+            }
             Self::Credentials => {
                 f.write_str("write user:password@, 1 to 255 bytes each, special ones as %XX")
             }
@@ -206,6 +228,7 @@ mod tests {
         check("direct", "direct");
         check("http://Proxy.example:3128/", "http://proxy.example:3128");
         check("socks5h://[::1]:1080", "socks5://[::1]:1080");
+        check("socks4a://tor.lan:9050", "socks4a://tor.lan:9050");
         check("https://me:p%40s%3As@10.0.0.1:443", "https://me:p%40s%3As@10.0.0.1:443");
         check("http://me:p@ss@10.0.0.1:1", "http://me:p%40ss@10.0.0.1:1");
     }

@@ -11,6 +11,7 @@ use super::origin::{Origin, OriginScheme, UrlHost};
 use super::parent::{ParentKind, ParentProxy};
 use super::proxy_route::{KnownParent, ProxyRoute, RouteStep};
 use super::send::{Origins, send_on};
+use super::socks4a;
 use super::speak::speak_as_agreed;
 use super::versions::UsableVersions;
 use http::header::{HOST, HeaderMap, PROXY_AUTHORIZATION, VIA};
@@ -77,7 +78,7 @@ impl Origins {
             return Err(UnansweredRequest { error: why, unsent_request: Some(request) });
         }
         let parent = &known.parent;
-        if parent.kind == ParentKind::Socks5 || origin.scheme == OriginScheme::Https {
+        if !parent.kind.speaks_http() || origin.scheme == OriginScheme::Https {
             let via = request.headers().clone();
             let versions = UsableVersions::default_for(origin, &via);
             let course = self.default_options(origin.clone(), known.number, versions);
@@ -192,13 +193,8 @@ impl Dialer {
     ) -> Result<(OriginConnection, SocketAddr), DialError> {
         let (mut connection, peer) = self.dial_parent(parent).await?;
         let connection = match parent.kind {
-            ParentKind::Socks5 => {
-                let target = match host {
-                    UrlHost::Name(name) => resolver::UpstreamHost::Name(name.clone()),
-                    UrlHost::Address(address) => resolver::UpstreamHost::Ip(*address),
-                };
-                let credentials = parent.credentials.as_ref();
-                let asked = connect_through(&mut connection, credentials, &target, port);
+            ParentKind::Socks5 | ParentKind::Socks4a => {
+                let asked = ask_socks(&mut connection, parent, host, port);
                 let done = timeout(CONNECT_TIMEOUT.max(TUNNEL_TIMEOUT), asked).await;
                 match done {
                     Ok(Ok(())) => connection,
@@ -221,6 +217,23 @@ impl Dialer {
         };
         Ok((connection, peer))
     }
+}
+
+/// Has a SOCKS proxy connect to `host` and `port`.
+async fn ask_socks(
+    connection: &mut OriginConnection,
+    parent: &ParentProxy,
+    host: &UrlHost,
+    port: u16,
+) -> io::Result<()> {
+    if parent.kind == ParentKind::Socks4a {
+        return socks4a::connect_through(connection, host, port).await;
+    }
+    let target = match host {
+        UrlHost::Name(name) => resolver::UpstreamHost::Name(name.clone()),
+        UrlHost::Address(address) => resolver::UpstreamHost::Ip(*address),
+    };
+    connect_through(connection, parent.credentials.as_ref(), &target, port).await
 }
 
 /// Asks an HTTP parent for a tunnel (RFC 9110 §9.3.6).

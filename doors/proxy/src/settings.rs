@@ -16,10 +16,11 @@ pub use self::passing::{ConnectSni, FieldDisclosure, RefererPolicy};
 
 use http_engine::upgrade::WEBSOCKET;
 use http_front::ConnectionCaps;
-use origins::{AnswerHeadSettings, DestinationScope};
+use origins::{AnswerHeadSettings, DestinationScope, FamilyChoice, OutgoingAddresses};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
+use std::net::IpAddr;
 use std::time::Duration;
 use vocab::{DomainName, Listen, Network, PortRange, Scheme, TimeSpan};
 
@@ -71,10 +72,15 @@ pub struct Settings {
     pub connections_per_client: u32,
     /// Other proxies to send everything through that `parents` does not: one, or several that are
     /// tried in turn when one cannot be reached. `http://USER:PASSWORD@HOST:PORT`, `https://…`,
-    /// `socks5://…` or `direct`. Default: direct.
+    /// `socks5://…`, `socks4a://…` or `direct`. Default: direct.
     pub parent: Option<ParentSettings>,
     /// The same for some hosts only; the first entry that fits counts. At most 256.
     pub parents: Vec<ParentsOf>,
+    /// The addresses of this machine that connections to origins and parents leave from, one of
+    /// IPv4 and one of IPv6 at most. Default none: the routes say.
+    pub source: Vec<Text<IpAddr>>,
+    /// The family of addresses that is connected to: `any`, `ipv4` or `ipv6`. Default `any`.
+    pub family: FamilyChoice,
     /// Header fields that are taken out of requests and of answers. At most 64. Default: none.
     pub censor: Vec<String>,
     /// The `Referer` that origins see: `keep` (the default), `same-site` (only pages of the same
@@ -97,6 +103,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The addresses that connections to origins leave from, and the family that they go to.
+    pub(crate) fn outgoing(&self) -> OutgoingAddresses {
+        OutgoingAddresses::new(self.source.iter().map(|source| source.0), self.family)
+    }
+
     /// The caps on its connections.
     pub(crate) const fn connection_caps(&self) -> ConnectionCaps {
         ConnectionCaps::new(self.connections, self.connections_per_client)
@@ -131,6 +142,8 @@ impl Default for Settings {
             connections_per_client: 1_024,
             parent: None,
             parents: Vec::new(),
+            source: Vec::new(),
+            family: FamilyChoice::Any,
             censor: Vec::new(),
             referer: RefererPolicy::Keep,
             via: FieldDisclosure::On,

@@ -52,9 +52,12 @@ impl ProxySetup {
             let before = before.and_then(|setup| setup.cache.as_deref());
             HttpCache::new(wanted, &CachingRules::forward(), before, &parts.cache)
         });
+        let outgoing = settings.outgoing();
+        // Connections that left otherwise are not used on.
+        let kept = before.filter(|setup| *setup.origins.dialer().outgoing() == outgoing);
         Ok(Self {
-            origins: before.map_or_else(
-                || Origins::new(parts.dialer.clone(), limits),
+            origins: kept.map_or_else(
+                || Origins::new(parts.dialer.clone().leaving_by(outgoing), limits),
                 |setup| setup.origins.with_limits(limits),
             ),
             access,

@@ -60,10 +60,7 @@ const ABSENT: [(&[&str], &str); 19] = [
     (&["alwaysAddNoTransform"], "answers are not changed, and not asked to stay so"),
     (&["expectContinue"], "100-continue is between client and origin"),
     (&["proxyName", "displayName"], "it signs as tidegate"),
-    (
-        &["proxyOutgoingAddress", "useTemporarySourceAddress"],
-        "the system chooses the address that connections leave from",
-    ),
+    (&["useTemporarySourceAddress"], "the system chooses the address that connections leave from"),
     (&["clientTimeout"], "slow clients are held to a least rate"),
     (
         &[
@@ -72,7 +69,6 @@ const ABSENT: [(&[&str], &str); 19] = [
             "dnsMaxTimeout",
             "dnsNegativeTtl",
             "dnsGethostbynameTtl",
-            "dnsQueryIPv6",
             "dnsUseGethostbyname",
         ],
         "names are looked up through dns.upstreams, by IPv4 and IPv6 in a race",

@@ -68,6 +68,14 @@ diskCacheRoot = "/var/cache/polipo/"
         "memory_object": proxy["cache"]["memory_object"], "finish_percent": 50, "disk": null, "never": [],
         "shared": true, "freshness": [] })
     );
+    let (_, proxy) = planned(
+        "socksParentProxy = localhost:9050\nsocksProxyType = socks4a\n\
+         proxyOutgoingAddress = 192.0.2.1\ndnsQueryIPv6 = no",
+    );
+    assert_eq!(proxy["parent"], json!("socks4a://localhost:9050"));
+    assert_eq!((&proxy["source"], &proxy["family"]), (&json!(["192.0.2.1"]), &json!("ipv4")));
+    let yaml = made("dnsQueryIPv6 = happily");
+    assert!(yaml.contains("line 1, dnsQueryIPv6: both families"), "{yaml}");
     let (_, proxy) = planned("cacheIsShared = false");
     assert_eq!(proxy["cache"]["shared"], json!(false));
 }

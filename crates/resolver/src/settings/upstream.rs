@@ -101,6 +101,17 @@ pub enum FamilyChoice {
     Ipv6,
 }
 
+impl FamilyChoice {
+    /// True if an address of its family may be connected to.
+    pub const fn accepts(self, ip: IpAddr) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Ipv4 => ip.is_ipv4(),
+            Self::Ipv6 => ip.is_ipv6(),
+        }
+    }
+}
+
 /// Tells what a certificate must be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

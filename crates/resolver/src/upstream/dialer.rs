@@ -7,10 +7,9 @@ use super::bootstrap::BootstrapResolver;
 use super::exchange_error::ExchangeError;
 use crate::settings::address::{UpstreamAddress, UpstreamHost};
 use crate::settings::dial_settings::UpstreamReach;
-use crate::settings::upstream::FamilyChoice;
 use crate::upstream::socks;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use transport::{DialReason, Stream, dial_with};
@@ -107,16 +106,6 @@ impl UpstreamDialer {
 /// cannot use up all of it.
 pub(crate) fn share(limit: Duration, begun: Instant, left: usize) -> Duration {
     limit.saturating_sub(begun.elapsed()) / u32::try_from(left).unwrap_or(1).max(1)
-}
-
-impl FamilyChoice {
-    fn accepts(self, ip: IpAddr) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Ipv4 => ip.is_ipv4(),
-            Self::Ipv6 => ip.is_ipv6(),
-        }
-    }
 }
 
 impl From<DialReason> for ExchangeError {

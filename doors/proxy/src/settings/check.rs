@@ -73,9 +73,30 @@ impl Settings {
         complaints.extend(self.tls.check().into_iter().map(|it| it.under("tls")));
         let listening: Vec<_> = self.listen.iter().map(|listen| listen.address).collect();
         complaints.extend(parents::check(self.parent.as_ref(), &self.parents, &listening));
+        complaints.extend(self.check_source());
         complaints.extend(passing::check_censored(&self.censor));
         complaints.extend(passing::check_upgrade(&self.upgrade));
         complaints.extend(self.pac.check().into_iter().map(|it| it.under("pac")));
+        complaints
+    }
+}
+
+impl Settings {
+    fn check_source(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        for (index, source) in self.source.iter().map(|source| source.0).enumerate() {
+            let path = format!("source.{index}");
+            if source.is_unspecified() || source.is_multicast() {
+                let complaint = Complaint::new(path, format!("nothing leaves from {source}"));
+                complaints.push(complaint.remedy("write an address of this machine"));
+            } else if self.source[..index].iter().any(|it| it.0.is_ipv4() == source.is_ipv4()) {
+                let complaint = Complaint::new(path, "there is one of this family already");
+                complaints.push(complaint.remedy("write one address of IPv4 and one of IPv6"));
+            } else if !self.family.accepts(source) {
+                let complaint = Complaint::new(path, format!("family leaves {source} no use"));
+                complaints.push(complaint.remedy("leave it out, or write family: any"));
+            }
+        }
         complaints
     }
 }

@@ -99,6 +99,71 @@ fn names_behind_socks_are_the_parents_to_look_up() {
     }
 }
 
+/// A proxy of `SOCKS4a` for one connection: it takes every name for 127.0.0.1 and tells the name.
+fn socks4a() -> (SocketAddr, std::sync::mpsc::Receiver<String>) {
+    let (tell, told) = std::sync::mpsc::channel();
+    let address = serve_one(move |mut client| {
+        let mut head = [0; 9];
+        client.read_exact(&mut head).unwrap();
+        assert_eq!((head[..2].to_vec(), head[4..].to_vec()), (vec![4, 1], vec![0, 0, 0, 1, 0]));
+        let mut name = Vec::new();
+        let mut byte = [0];
+        while client.read_exact(&mut byte).is_ok() && byte != [0] {
+            name.push(byte[0]);
+        }
+        tell.send(String::from_utf8_lossy(&name).into_owned()).unwrap();
+        let port = u16::from_be_bytes([head[2], head[3]]);
+        let mut server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        client.write_all(&[0, 90, 0, 0, 0, 0, 0, 0]).unwrap();
+        let (mut up, mut down) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+        let up = std::thread::spawn(move || std::io::copy(&mut up, &mut down).ok());
+        let _ = std::io::copy(&mut server, &mut client);
+        drop(up);
+    });
+    (address, told)
+}
+
+#[test]
+fn names_behind_socks4a_are_the_parents_to_look_up() {
+    let origin = Origin::start(|_, _, _| ok("onion"));
+    let port = origin.address.port();
+    for flags in [["-x"].as_slice(), ["--proxytunnel", "-x"].as_slice()] {
+        let (socks, told) = socks4a();
+        let child = proxy("", |settings| settings.parent = Some(one(format!("socks4a://{socks}"))));
+        let (child, url) = (format!("http://{child}"), format!("http://hidden.onion:{port}/"));
+        let mut arguments = flags.to_vec();
+        arguments.extend([child.as_str(), url.as_str()]);
+        assert_eq!(curl(&arguments), "onion");
+        assert_eq!(told.recv().unwrap(), "hidden.onion");
+    }
+}
+
+#[test]
+fn connections_leave_from_the_address_that_is_set() {
+    for source in [None, Some("127.0.0.5")] {
+        let (tell, told) = std::sync::mpsc::channel();
+        let origin = serve_one(move |mut client| {
+            tell.send(client.peer_addr().unwrap().ip().to_string()).unwrap();
+            let _ = client.read(&mut [0; 4096]).unwrap();
+            client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx").unwrap();
+        });
+        let proxy = proxy("", |settings| {
+            settings.source = source.into_iter().map(|it| Text(it.parse().unwrap())).collect();
+        });
+        assert!(get(proxy, &format!("http://{origin}/")).ends_with('x'));
+        assert_eq!(told.recv().unwrap(), source.unwrap_or("127.0.0.1"));
+    }
+}
+
+#[test]
+fn addresses_of_a_family_that_is_not_connected_to_are_none() {
+    let origin = Origin::start(|_, _, _| ok("x"));
+    let proxy = proxy("", |settings| settings.family = origins::FamilyChoice::Ipv6);
+    let answer = get(proxy, &format!("http://{}/", origin.address));
+    assert!(answer.starts_with("HTTP/1.1 502"), "{answer}");
+    assert_eq!(origin.connections(), 0);
+}
+
 #[test]
 fn the_next_parent_serves_where_one_is_gone_and_some_hosts_need_none() {
     let origin = Origin::start(|_, _, _| ok("x"));
