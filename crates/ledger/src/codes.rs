@@ -168,7 +168,7 @@ mod tests {
             assert_eq!(cause.map_or(code, CauseCode::code), code);
         }
         assert_eq!(Door::from_code(200), None);
-        assert_eq!(CauseCode::from_code(5), None);
+        assert_eq!(CauseCode::from_code(6), None);
         assert_eq!(kind_from_code(u32::MAX), RequestKind::Other);
     }
 }
