@@ -28,6 +28,7 @@ mod serve;
 mod settings;
 mod setup;
 mod sni;
+mod socks;
 mod target;
 mod tls;
 mod tunnel;
@@ -41,5 +42,6 @@ pub use crate::settings::{
     AuthSettings, ConnectSni, FieldDisclosure, PacFallback, PacSettings, ParentHosts,
     ParentSettings, ParentsOf, RefererPolicy, Settings, TlsSettings, TokenDigest,
 };
+pub use crate::socks::{SocksClient, SocksLogin, accept_socks};
 pub use crate::url_rules::check as check_urls;
 pub use http_cache::{CacheEnvironment, HttpCache, PurgeStrength, PurgeTarget};

@@ -6,6 +6,7 @@ use crate::connection::ProxyConnection;
 use crate::door::ProxyDoor;
 use crate::fast_path::ProxyFastPath;
 use crate::request;
+use crate::socks::{SocksLogin, accept_socks};
 use http_engine::{HttpVersions, Limits, UnfinishedCounts, serve_with_fast_path};
 use http_front::{
     ConnectionContext, ConnectionSecurity, HttpDoor, ServeFuture, accept_tls, http_versions,
@@ -13,6 +14,7 @@ use http_front::{
 use origins::{BecomesTunnel, ClientStream};
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
 use transport::{ConnectionLimits, Drain, Stream};
 use vocab::{Door, Listen, Scheme};
 
@@ -49,7 +51,21 @@ impl ProxyDoor {
         let context = ConnectionContext::of(&stream, ConnectionSecurity::Plain);
         let (stream, tunnel) = ClientStream::new(stream);
         let connection = ProxyConnection { context, tunnel };
-        self.carry_http(stream, HttpVersions::Http1And2, connection, drain).await;
+        let setup = self.setup();
+        if !setup.settings.socks5 {
+            drop(setup);
+            return self.carry_http(stream, HttpVersions::Http1And2, connection, drain).await;
+        }
+        let login = if setup.access.is_some() { SocksLogin::Asked } else { SocksLogin::NotAsked };
+        drop(setup);
+        let accepted = timeout(Limits::default().header_timeout, accept_socks(stream, login));
+        let client = tokio::select! {
+            accepted = accepted => accepted,
+            () = drain.started() => return,
+        };
+        // A client that said nothing, or nothing that could be answered, leaves no event.
+        let Ok(Ok(client)) = client else { return };
+        self.carry_http(client, HttpVersions::Http1And2, connection, drain).await;
     }
 
     /// Serves one connection to an `https` listener to its end. Within a `LocalSet` or local

@@ -31,6 +31,9 @@ pub struct Settings {
     /// Where to answer: `http://ADDRESS:PORT`, or `https://ADDRESS:PORT` to be spoken to over TLS.
     /// HTTP/1.1 and HTTP/2 at both. Default `http://127.0.0.1:3128`.
     pub listen: Vec<Text<Listen>>,
+    /// SOCKS5 at the `http` listeners beside HTTP (RFC 1928, RFC 1929): a client's `CONNECT`, under
+    /// the rules of tunnels. Default false.
+    pub socks5: bool,
     /// Clients that may use the proxy: networks or addresses. Default: this machine and private
     /// networks (RFC 1918, RFC 4193, link-local). Others get 403.
     pub clients: Vec<Text<Network>>,
@@ -123,6 +126,7 @@ impl Default for Settings {
         };
         Self {
             listen: vec![Text(listen)],
+            socks5: false,
             clients: private_networks(),
             auth: None,
             tls: TlsSettings::default(),

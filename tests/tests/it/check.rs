@@ -173,7 +173,8 @@ fn a_proxy_with_all_its_settings_is_right_and_a_wrong_one_is_named_by_place() {
     for (parent, part) in [
         ("\"http://127.0.0.1:3128\"", "proxy.parent: the parent is this proxy itself"),
         ("\"ftp://10.0.0.1:21\"", "proxy.parent"),
-        ("\"socks4a://10.0.0.1:1080\"", "proxy.parent: \"socks4a://10.0.0.1:1080\" is no"),
+        ("\"socks4://10.0.0.1:1080\"", "proxy.parent: \"socks4://10.0.0.1:1080\" is no"),
+        ("\"socks4a://me:pw@10.0.0.1:1080\"", "socks4a:// knows no user and password"),
         ("[direct, \"http://me:hunter2@10.0.0.1\"]", "proxy.parent.1: \"http://…@10.0.0.1\" is no"),
         ("[]", "proxy.parent: there are 0 ways out"),
     ] {

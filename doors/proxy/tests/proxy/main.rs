@@ -15,5 +15,6 @@ mod parents;
 mod passing;
 mod quick;
 mod secure;
+mod socks;
 mod support;
 mod tunnels;
