@@ -23,6 +23,7 @@ use self::pool::{FastcgiPool, NoConnection, SocketAge};
 use self::records::KeepConnection;
 use self::settings::FastcgiAddress;
 use self::stderr::ScriptStderr;
+use crate::forbidden_files;
 use crate::pattern::PathPattern;
 use http::{Method, StatusCode};
 use http_body::Body as _;
@@ -39,10 +40,6 @@ use tokio::task::spawn_local;
 /// A body of unknown length (chunked) is held until its length is known, up to so many bytes: a
 /// script must be told the length first.
 const UNKNOWN_BODY_BYTES_MAX: usize = 1 << 20;
-
-/// Endings that editors and people give to copies of a file beside it. The swap files of vi begin
-/// with a dot as well, but for those of files that do.
-const COPY_ENDINGS: [&str; 8] = ["~", ".bak", ".old", ".orig", ".rej", ".save", ".swp", ".tmp"];
 
 /// The programs of one site.
 pub(crate) struct FastcgiServers {
@@ -126,7 +123,7 @@ impl FastcgiServers {
         if self.sources.is_empty() {
             return false;
         }
-        let copied = COPY_ENDINGS.iter().find_map(|ending| path.strip_suffix(ending));
+        let copied = forbidden_files::original(path);
         if copied.is_none() && !path.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return false;
         }

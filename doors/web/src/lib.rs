@@ -15,6 +15,7 @@ mod errors;
 mod fast_path;
 mod fastcgi;
 mod folder;
+mod forbidden_files;
 mod forwarded;
 mod handshake;
 mod host;

@@ -99,11 +99,13 @@ fn read(site: &Site, below: &PathTarget, now: Now) -> Result<ListedFolder, NotOp
     let (root, folder) = (Arc::clone(&site.root.current(now)), opened.file);
     let names = Dir::read_from(&folder).map_err(|_| NotOpened::Failed)?;
     let (mut entries, mut extent) = (Vec::new(), ListingExtent::All);
+    let folder_path = below.under(&site.path).text().into_owned();
     for found in names {
         let found = found.map_err(|_| NotOpened::Failed)?;
         let name = found.file_name().to_bytes();
         if matches!(name, b"." | b"..")
             || (name.starts_with(b".") && site.hidden == HiddenFiles::Refuse)
+            || site.forbidden.hold(&format!("{folder_path}{}", String::from_utf8_lossy(name)))
         {
             continue;
         }

@@ -43,7 +43,7 @@ pub(crate) fn look(site: &Site, url: &str, whole: &PathTarget, now: Now) -> Path
     {
         return runnable(site, script, now);
     }
-    if !site.fastcgi.is_empty() && site.fastcgi.is_source(&whole.text()) {
+    if is_withheld(site, whole) {
         return PathContent::NotFound(NotOpened::NotFound);
     }
     if let Some(kept) = site.store.get(url, store::StoredForm::Plain, &site.root, now) {
@@ -70,6 +70,14 @@ pub(crate) fn look(site: &Site, url: &str, whole: &PathTarget, now: Now) -> Path
     }
 }
 
+/// True for a file that is never sent: a script's source, or what the settings forbid.
+fn is_withheld(site: &Site, whole: &PathTarget) -> bool {
+    (!site.fastcgi.is_empty() || !site.forbidden.is_empty()) && {
+        let path = whole.text();
+        site.fastcgi.is_source(&path) || site.forbidden.hold(&path)
+    }
+}
+
 /// A script, if it is a file of the site where it must be one.
 fn runnable(site: &Site, script: FoundScript, now: Now) -> PathContent {
     if script.lookup() == ScriptLookup::Remote {
@@ -86,8 +94,7 @@ fn runnable(site: &Site, script: FoundScript, now: Now) -> PathContent {
 /// A file that the settings name: a fallback, or a page for an error. A script is none.
 pub(crate) fn named(site: &Site, file: &PathTarget, now: Now) -> Option<FileSource> {
     let whole = file.under(&site.path);
-    let text = whole.text();
-    if site.fastcgi.script(&text).is_some() || site.fastcgi.is_source(&text) {
+    if site.fastcgi.script(&whole.text()).is_some() || is_withheld(site, &whole) {
         return None;
     }
     let url = whole.as_url();
@@ -120,7 +127,7 @@ fn folder(site: &Site, url: &str, whole: &PathTarget, below: &PathTarget, now: N
             }
             continue;
         }
-        if site.fastcgi.is_source(&served.text()) {
+        if is_withheld(site, &served) {
             continue;
         }
         match site.root.find(file.path(), now) {

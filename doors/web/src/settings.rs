@@ -19,6 +19,7 @@ use crate::access_log::AccessLogChoice;
 use crate::auth::AuthSettings;
 use crate::compress::CompressChoice;
 use crate::fastcgi::FastcgiChoice;
+use crate::forbidden_files::FORBIDDEN_DEFAULT;
 use crate::hsts::HstsSettings;
 use schemars::JsonSchema;
 use scripting::LuauChoice;
@@ -57,6 +58,11 @@ pub struct SiteSettings {
     pub fallback: Option<String>,
     /// Names that begin with a dot: `refuse`, but for `.well-known`, or `serve`. Default `refuse`.
     pub hidden: HiddenFiles,
+    /// Files that are never sent, by pattern of path in letters of either case, copies beside them
+    /// (`x.php~`) too: as if they were not there. A `fastcgi` server runs its scripts all the same.
+    /// At most 256. Default: scripts of servers (`*.php`, `*.phtml`, `*.cgi`, `*.asp`, `*.jsp` and
+    /// the like).
+    pub forbidden_files: Vec<String>,
     /// Symbolic links: followed `inside` the root, `refuse`, or `follow` anywhere. Default
     /// `inside`.
     pub symlinks: SymlinkMode,
@@ -120,6 +126,7 @@ impl Default for SiteSettings {
             listing: ListingMode::Off,
             fallback: None,
             hidden: HiddenFiles::Refuse,
+            forbidden_files: FORBIDDEN_DEFAULT.map(str::to_owned).to_vec(),
             symlinks: SymlinkMode::Inside,
             errors: BTreeMap::new(),
             headers: Vec::new(),

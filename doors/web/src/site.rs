@@ -8,6 +8,7 @@ use crate::auth::SiteAuth;
 use crate::compress::SiteCompression;
 use crate::errors::ErrorPages;
 use crate::fastcgi::{ClientTrust, FastcgiServers};
+use crate::forbidden_files::ForbiddenFiles;
 use crate::forwarded;
 use crate::handshake::{HandshakeDemand, WebContext};
 use crate::host::HostPattern;
@@ -41,6 +42,7 @@ pub(crate) struct Site {
     pub(crate) listing: ListingMode,
     pub(crate) fallback: Option<PathTarget>,
     pub(crate) hidden: HiddenFiles,
+    pub(crate) forbidden: ForbiddenFiles,
     pub(crate) errors: ErrorPages,
     pub(crate) rules: SiteRules,
     pub(crate) store: FileStore,
@@ -148,6 +150,7 @@ impl Site {
                 listing: settings.listing,
                 fallback: settings.fallback.as_deref().and_then(file_below_root),
                 hidden: settings.hidden,
+                forbidden: ForbiddenFiles::new(&settings.forbidden_files),
                 errors: ErrorPages::compile(&settings.errors).0,
                 rules: SiteRules::compile(settings).0,
                 store: FileStore::new(settings.memory.0, Arc::clone(watcher)),

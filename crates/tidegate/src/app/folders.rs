@@ -71,7 +71,10 @@ fn site(settings: &FolderSettings) -> SiteSettings {
         let script = FastcgiChoice::Detailed(script_settings(script, settings.body_max));
         (paths.clone(), script)
     });
+    let usual = SiteSettings::default();
+    let forbidden = settings.forbidden_files.clone().unwrap_or(usual.forbidden_files);
     SiteSettings {
+        forbidden_files: forbidden,
         root: settings.root.clone(),
         path: settings.path.clone(),
         index: settings.index.clone(),

@@ -63,7 +63,9 @@ fn configuration(args: &ServeArgs) -> Result<String, CommandFailure> {
     }
     let root = root.to_str().ok_or_else(|| wrong("its path is not UTF-8"))?;
     let listen = format!("http://{}", SocketAddr::new(args.bind, args.port));
-    let site = json!({ "listen": [listen], "root": root, "listing": "on", "compress": true });
+    let site = json!({ "listen": [listen], "root": root, "listing": "on", "compress": true,
+        // Whoever shows a folder like this means all that is in it.
+        "forbidden_files": [] });
     // The dashboard is for this machine, wherever there is a port.
     let all = json!({
         "policy": { "lists": [] },

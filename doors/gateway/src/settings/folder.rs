@@ -21,6 +21,8 @@ pub struct FolderSettings {
     pub index: Vec<String>,
     /// True if a folder without one is listed.
     pub listing: bool,
+    /// Files that are never sent, by pattern of path; none for those of the web door.
+    pub forbidden_files: Option<Vec<String>>,
     /// The file that is served where nothing is found.
     pub fallback: Option<String>,
     /// `FastCGI` servers by pattern of path.

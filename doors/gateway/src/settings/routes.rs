@@ -60,6 +60,9 @@ pub struct RouteSettings {
     pub index: Vec<String>,
     /// True if a folder of `root` without an index page shows what is in it. Default false.
     pub listing: bool,
+    /// Files of `root` that are never sent, by pattern of path, unless a `fastcgi` server runs
+    /// them. Default: scripts of servers (`*.php`, `*.cgi` and the like), as at the web door.
+    pub forbidden_files: Option<Vec<String>>,
     /// A file below `root` that is served, with 200, where nothing is found: `/index.html` for an
     /// application of one page. Default none.
     pub fallback: Option<String>,
@@ -150,6 +153,7 @@ impl Default for RouteSettings {
             root: None,
             index: vec!["index.html".into()],
             listing: false,
+            forbidden_files: None,
             fallback: None,
             fastcgi: BTreeMap::new(),
             redirect: None,
@@ -209,6 +213,7 @@ impl RouteSettings {
             path,
             index: self.index.clone(),
             listing: self.listing,
+            forbidden_files: self.forbidden_files.clone(),
             fallback: self.fallback.clone(),
             fastcgi: scripts.map(|(paths, it)| (paths.clone(), it.settings())).collect(),
             body_max: self.body_max.map_or(body_max, |size| size.bytes()),

@@ -6,6 +6,7 @@
 
 use super::{SiteSettings, caps, tls};
 use crate::errors::ErrorPages;
+use crate::forbidden_files;
 use crate::forwarded;
 use crate::host::HostPattern;
 use crate::path::{PathForm, PathTarget};
@@ -39,6 +40,7 @@ impl SiteSettings {
         complaints.extend(self.check_hosts());
         complaints.extend(self.check_paths());
         complaints.extend(ErrorPages::compile(&self.errors).1);
+        complaints.extend(self.check_forbidden());
         complaints.extend(SiteRules::compile(self).1);
         complaints.extend(tls::check(self));
         complaints.extend(forwarded::check(self));
@@ -79,6 +81,15 @@ impl SiteSettings {
             );
         }
         complaints
+    }
+
+    fn check_forbidden(&self) -> Vec<Complaint> {
+        let errors = self.errors.iter().map(|(of, file)| (format!("errors.{of}"), file.as_str()));
+        let fallback = self.fallback.as_deref().map(|file| ("fallback".to_owned(), file));
+        // With programs, which of these files are run is for their patterns to say.
+        let is_static = self.fastcgi.is_empty();
+        let named: Vec<_> = fallback.into_iter().chain(errors).filter(|_| is_static).collect();
+        forbidden_files::check(&self.forbidden_files, &named)
     }
 
     fn check_hosts(&self) -> Vec<Complaint> {

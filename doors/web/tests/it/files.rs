@@ -1,6 +1,7 @@
 //! Files: types, conditions, ranges, large ones.
 
-use crate::support::{Answer, DEADLINE, Edge, Folder, send};
+use crate::support::{Answer, DEADLINE, Edge, Folder, send, site};
+use door_web::{ListingMode, SiteSettings};
 use std::io::Read;
 use std::process::Command;
 use std::time::{Duration, Instant, UNIX_EPOCH};
@@ -277,4 +278,26 @@ fn curl_resumes_a_download() {
         .unwrap();
     assert!(status.success() && begun.elapsed() < DEADLINE);
     assert!(std::fs::read(base.path().join("got.bin")).unwrap() == large, "the bytes differ");
+}
+
+#[test]
+fn scripts_that_nothing_runs_are_not_sent_or_listed() {
+    let base = www();
+    base.write("www/docs/config.php", "<?php $password = 'x';");
+    base.write("www/docs/config.PHP~", "<?php $password = 'x';");
+    base.write("www/list/run.cgi", "#!/bin/sh");
+    base.write("www/list/script.py", "print()");
+    let listed = SiteSettings { listing: ListingMode::On, ..site("www", &[]) };
+    let edge = Edge::start_with(&base, std::slice::from_ref(&listed), "");
+    for path in ["/docs/config.php", "/docs/config.PHP~", "/list/run.cgi", "/list/%72un.CGI"] {
+        assert_eq!(edge.ask(&format!("GET {path}"), &[]).status, 404, "{path}");
+    }
+    assert_eq!(edge.ask("GET /list/script.py", &[]).text(), "print()");
+    let listing = edge.ask("GET /list/", &[]).text();
+    assert!(listing.contains("script.py") && !listing.contains("run.cgi"), "{listing}");
+
+    let own = SiteSettings { forbidden_files: vec!["/list/*".into()], ..listed };
+    let edge = Edge::start_with(&base, &[own], "");
+    assert_eq!(edge.ask("GET /docs/config.php", &[]).status, 200, "the owner says so");
+    assert_eq!(edge.ask("GET /list/script.py", &[]).status, 404);
 }

@@ -91,6 +91,7 @@ impl RouteSettings {
         let of_folders = [
             ("index", self.index != Self::default().index),
             ("listing", self.listing),
+            ("forbidden_files", self.forbidden_files.is_some()),
             ("fallback", self.fallback.is_some()),
             ("fastcgi", !self.fastcgi.is_empty()),
         ];
