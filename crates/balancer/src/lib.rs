@@ -15,6 +15,7 @@ mod outlier_ejection;
 mod pool;
 mod random;
 mod server;
+mod servers_file;
 mod settings;
 mod sign;
 mod tried;

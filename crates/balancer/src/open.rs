@@ -3,7 +3,8 @@
 //! It opens no connection. Called by a door that starts or reloads, and by `tidegate check`.
 
 use crate::pool::ServerPool;
-use crate::settings::{PoolSettings, ServerTlsSettings};
+use crate::servers_file::ServersFile;
+use crate::settings::{PoolSettings, ServerDetails, ServerTlsSettings};
 use origins::{
     ConnectionPolicy, Dialer, FreshConnection, KeepAlive, OwnCertificate, TermsOptions, TlsTerms,
 };
@@ -35,19 +36,24 @@ pub fn open_pools(
                 continue;
             }
         };
-        let pool = match before {
+        let terms = match before {
             Some(pool) if *pool.policy() == terms => {
-                // Connections are known by their terms: the same ones go on being used.
-                let terms = pool.policy().clone();
                 if pool.settings() == settings {
-                    Arc::clone(pool)
-                } else {
-                    Arc::new(ServerPool::new(settings, terms, Some(pool)))
+                    pools.insert(name.clone(), Arc::clone(pool));
+                    continue;
                 }
+                // Connections are known by their terms: the same ones go on being used.
+                pool.policy().clone()
             }
-            Some(_) | None => Arc::new(ServerPool::new(settings, terms, before.map(Arc::as_ref))),
+            Some(_) | None => terms,
         };
-        pools.insert(name.clone(), pool);
+        let before = before.map(Arc::as_ref);
+        let made = servers_file(settings, base)
+            .and_then(|file| ServerPool::new(settings, terms, before).reading(file, before));
+        match made {
+            Ok(pool) => drop(pools.insert(name.clone(), Arc::new(pool))),
+            Err(why) => complaints.push(why.under(&format!("pools.{name}"))),
+        }
     }
     if complaints.is_empty() { Ok(pools) } else { Err(complaints) }
 }
@@ -57,9 +63,26 @@ pub fn check_pool_files(settings: &BTreeMap<String, PoolSettings>, base: &Path) 
     let wrong = settings.iter().filter_map(|(name, pool)| {
         let read = options(pool, base);
         let checked = read.and_then(|options| options.check().map_err(|why| unusable(&why)));
-        checked.err().map(|why| why.under(&format!("pools.{name}")))
+        checked
+            .and_then(|()| servers_file(pool, base).map(drop))
+            .err()
+            .map(|why| why.under(&format!("pools.{name}")))
     });
     wrong.collect()
+}
+
+/// The file of servers that a pool names, with the servers in it.
+fn servers_file(
+    settings: &PoolSettings,
+    base: &Path,
+) -> Result<Option<(ServersFile, Vec<ServerDetails>)>, Complaint> {
+    let Some(path) = &settings.servers_file else { return Ok(None) };
+    // An absolute path stands for itself.
+    let path = base.join(path);
+    ServersFile::open(&path).map(Some).map_err(|why| {
+        Complaint::new("servers_file", format!("{}: {why}", path.display()))
+            .remedy("write HOST:PORT or a URL a line, in a file that this user may read")
+    })
 }
 
 /// Terms on which the pool's servers are spoken to. Complaints have paths relative to the pool.

@@ -24,6 +24,7 @@ use crate::key::{HashKey, cookie};
 use crate::order::{PoolTiers, ServerTier};
 use crate::outlier_ejection::{AttemptOutcome, OutlierEjection};
 use crate::server::{LeasePurpose, PooledServer, ServerStanding};
+use crate::servers_file::ServersFile;
 use crate::settings::{
     BalanceMethod, PoolSettings, RequestPriority, RetryCause, RetryOn, SERVERS_MAX, ServerDetails,
     ServerSettings,
@@ -38,7 +39,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 use transport::clock;
-use vocab::Now;
+use vocab::{Complaint, Now};
 
 /// The shortest time that a client is asked to wait before it comes again.
 const RETRY_AFTER_MIN_MS: u64 = 1_000;
@@ -64,6 +65,8 @@ pub struct ServerPool {
     queue: PoolQueue,
     /// Signs by which a request waits in the high class, and those for the low.
     signs: [Vec<RequestSign>; 2],
+    /// The file that names more servers.
+    file: Option<ServersFile>,
 }
 
 /// The servers, and the order in which they take turns; swapped as a whole.
@@ -133,7 +136,39 @@ impl ServerPool {
                 .map(|signs| signs.iter().filter_map(|sign| RequestSign::parse(sign)).collect()),
             settings: settings.clone(),
             policy,
+            file: None,
         }
+    }
+
+    /// The pool with the servers of a file, which it looks at from now on. What is known of servers
+    /// that were in the pool of `before` stays known.
+    pub(crate) fn reading(
+        mut self,
+        file: Option<(ServersFile, Vec<ServerDetails>)>,
+        before: Option<&Self>,
+    ) -> Result<Self, Complaint> {
+        let Some((file, servers)) = file else { return Ok(self) };
+        let all = self.with_servers_of_file(servers);
+        let written: Vec<_> = all.iter().cloned().map(ServerSettings::Detailed).collect();
+        if let Some(wrong) = self.settings.check_servers(&written).into_iter().next() {
+            return Err(Complaint::new("servers_file", wrong.message));
+        }
+        let known = before.map(|pool| pool.members.load_full());
+        self.members = ArcSwap::from_pointee(PoolMembers::of(all.into_iter(), known.as_deref()));
+        self.file = Some(file);
+        Ok(self)
+    }
+
+    /// The servers of the settings, and those of the file that these do not have.
+    fn with_servers_of_file(&self, servers: Vec<ServerDetails>) -> Vec<ServerDetails> {
+        let mut all: Vec<_> = self.settings.servers.iter().map(ServerSettings::details).collect();
+        let own = all.len();
+        for server in servers {
+            if all[..own].iter().all(|it| it.url != server.url) {
+                all.push(server);
+            }
+        }
+        all
     }
 
     /// Returns what it was made from.

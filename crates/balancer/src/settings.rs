@@ -40,6 +40,10 @@ pub struct PoolSettings {
     /// mapping with `url`, `weight`, `backup`, `max_requests`, `drain` and `resolve`. At most 256,
     /// those included that are found by name; further ones are not taken.
     pub servers: Vec<ServerSettings>,
+    /// A file with more servers, looked at every 3 s: `HOST:PORT` or a URL a line, then `weight=N`
+    /// and `backup`; a `#` begins a comment. A relative path starts from the configuration's
+    /// folder. If it cannot be read later on, its servers stay. Default none.
+    pub servers_file: Option<String>,
     /// TLS with `https://` servers.
     pub tls: ServerTlsSettings,
     /// Version of HTTP. Default `auto`. A WebSocket needs HTTP/1.1, which `auto` uses for it.
@@ -84,6 +88,7 @@ impl Default for PoolSettings {
     fn default() -> Self {
         Self {
             servers: Vec::new(),
+            servers_file: None,
             tls: ServerTlsSettings::default(),
             http: HttpChoice::default(),
             proxy_protocol: ProxyProtocolChoice::default(),
@@ -140,10 +145,11 @@ impl PoolSettings {
     /// Returns what is wrong with these servers in this pool.
     pub(crate) fn check_servers(&self, servers: &[ServerSettings]) -> Vec<Complaint> {
         let mut complaints = Vec::new();
-        if servers.is_empty() {
+        // A file may name none for a while.
+        if servers.is_empty() && self.servers_file.is_none() {
             complaints.push(
                 Complaint::new("servers", "the pool has no servers")
-                    .remedy("write servers: [\"http://10.0.0.11:8080\"]"),
+                    .remedy("write servers: [\"http://10.0.0.11:8080\"], or servers_file"),
             );
         }
         if servers.len() > SERVERS_MAX {

@@ -4,7 +4,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-use tidegate_tests::tidegate::Tidegate;
+use tidegate_tests::Scratch;
+use tidegate_tests::clients::curl;
+use tidegate_tests::tidegate::{Tidegate, refused};
 use tidegate_tests::wait;
 
 /// A server that answers with its name. What asks for `/held` waits until it is let go.
@@ -122,4 +124,60 @@ fn a_drained_server_finishes_what_it_has_and_a_weight_changes_shares_at_once() {
     assert_eq!(answers(8), [4, 4]);
     edge.told(&["ctl", "server", "weigh", "app", &drained.url(), "3"]);
     assert_eq!(answers(8), [6, 2]);
+}
+
+/// A gateway whose one pool has the servers of `nodes`, a file beside the configuration.
+fn edge_with_nodes(text: &str) -> Tidegate {
+    let scratch = Scratch::new();
+    scratch.write("nodes", text);
+    let yaml = r#"
+gateway:
+  listen: ["http://127.0.0.1:0"]
+  pools: { app: { servers_file: nodes } }
+  routes: [{ pool: app }]
+admin: { listen: "127.0.0.1:0" }
+"#;
+    Tidegate::start_in(scratch, yaml)
+}
+
+fn asked(edge: &Tidegate) -> (u16, String) {
+    curl(&[&format!("http://{}/", edge.address("gateway", "http"))])
+}
+
+#[test]
+fn a_file_of_servers_is_read_again_when_it_changes_and_a_wrong_one_changes_nothing() {
+    let (one, other) = (Server::start("one"), Server::start("other"));
+    let edge = edge_with_nodes(&format!("# ours\n{}\n", one.address));
+    assert_eq!(asked(&edge).1, "one");
+    edge.scratch.write("nodes", format!("{} weight=2\n", other.address));
+    wait::until("the file to be read", || (asked(&edge).1 == "other").then_some(()));
+    edge.scratch.write("nodes", format!("{}\nftp://nowhere\n", one.address));
+    let told = wait::until("it to be told", || {
+        edge.output.try_recv().ok().filter(|line| line.contains("keeps its servers"))
+    });
+    assert!(told.contains("line 2: \"ftp://nowhere\""), "{told}");
+    assert_eq!(asked(&edge).1, "other", "nothing is changed");
+    std::fs::remove_file(edge.scratch.path().join("nodes")).unwrap();
+    wait::until("it to be told", || {
+        edge.output.try_recv().ok().filter(|line| line.contains("keeps its servers"))
+    });
+    assert_eq!(asked(&edge).1, "other");
+    edge.scratch.write("nodes", "# none for now\n");
+    wait::until("no server to be left", || (asked(&edge).0 == 503).then_some(()));
+}
+
+#[test]
+fn a_file_of_servers_that_is_missing_or_wrong_stops_the_start() {
+    let scratch = Scratch::new();
+    let yaml = "gateway: { listen: [\"http://127.0.0.1:0\"], pools: { app: { servers_file: nodes } }, \
+                routes: [{ pool: app }] }\n";
+    let state = scratch.path().join("state");
+    let (said, _) = refused(yaml, &scratch, &state);
+    assert!(
+        said.contains("gateway.pools.app.servers_file: ") && said.contains("No such file"),
+        "{said}"
+    );
+    scratch.write("nodes", "10.0.0.1\na b\n");
+    let (said, _) = refused(yaml, &scratch, &state);
+    assert!(said.contains("line 2: \"b\" is neither weight=N nor backup"), "{said}");
 }

@@ -7,6 +7,7 @@ use super::names::ResolvedEntry;
 use super::queue::QueueFigures;
 use super::{PoolMembers, ServerPool};
 use crate::server::{PooledServer, ServerStanding};
+use crate::servers_file::ServersFileError;
 use crate::settings::{SERVERS_MAX, ServerDetails, ServerSettings, WEIGHT_MAX};
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
@@ -118,6 +119,24 @@ pub enum PoolUnchanged {
     Wrong(String),
 }
 
+/// Why a pool does not take the servers of its file.
+#[derive(Debug)]
+pub(super) enum FileNotTaken {
+    /// The file is wrong.
+    File(ServersFileError),
+    /// The servers in it are.
+    Pool(PoolUnchanged),
+}
+
+impl fmt::Display for FileNotTaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(why) => why.fmt(f),
+            Self::Pool(why) => why.fmt(f),
+        }
+    }
+}
+
 impl fmt::Display for PoolUnchanged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -190,6 +209,15 @@ impl ServerPool {
         drop(turn);
         self.serve_line();
         Ok(())
+    }
+
+    /// Takes the servers that its file names now beside those of its settings, if that is right.
+    pub(super) fn take_file(
+        self: &Arc<Self>,
+        found: Result<Vec<ServerDetails>, ServersFileError>,
+    ) -> Result<(), FileNotTaken> {
+        let all = self.with_servers_of_file(found.map_err(FileNotTaken::File)?);
+        self.change(&PoolChange::Replace(all)).map_err(FileNotTaken::Pool)
     }
 
     /// `members` and one more, a server or a name.

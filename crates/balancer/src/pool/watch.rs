@@ -1,4 +1,5 @@
-//! Work for pools beside requests: health checks of servers, and look-ups of their names.
+//! Work for pools beside requests: health checks of servers, look-ups of their names, and looks at
+//! the files that name them.
 //!
 //! One thread for all pools of a door. It walks those that are in force, so that servers that come
 //! and go need no notice, and ends with its door. Started by `door`.
@@ -85,7 +86,25 @@ impl PoolWatch {
 impl ServerPool {
     /// True if its servers are asked how they are, or found by name.
     fn is_watched(&self) -> bool {
-        self.settings.health.is_some() || !self.members.load().entries.is_empty()
+        self.settings.health.is_some()
+            || self.file.is_some()
+            || !self.members.load().entries.is_empty()
+    }
+
+    /// Takes the servers of its file, if that has changed; one that is wrong changes nothing.
+    fn look_at_file(self: &Arc<Self>, name: &str, now_ms: u64, means: &WatchMeans) -> Duration {
+        let Some(file) = &self.file else { return LOOK };
+        if file.due_ms() > now_ms {
+            return Duration::from_millis(file.due_ms() - now_ms);
+        }
+        // The file is small, and this thread serves no request.
+        let Some(taken) = file.look(now_ms).map(|found| self.take_file(found)) else { return LOOK };
+        let (path, count) = (file.path().display(), self.server_count());
+        (means.log)(&match taken {
+            Ok(()) => format!("gateway: pool {name} has {count} servers, as {path} says"),
+            Err(why) => format!("gateway: pool {name} keeps its servers: {path}: {why}"),
+        });
+        LOOK
     }
 }
 
@@ -97,6 +116,7 @@ async fn run(pools: Weak<ArcSwap<Pools>>, changed: &Notify, means: WatchMeans) {
         let Some(watched) = pools.upgrade().map(|pools| pools.load_full()) else { return };
         let mut wait = LOOK;
         for (name, pool) in watched.iter() {
+            wait = wait.min(pool.look_at_file(name, clock::now().mono_ms, &means));
             wait = wait.min(start_checks(name, pool, &origins, &means, &mut asked));
         }
         drop(watched);
