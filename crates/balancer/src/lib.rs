@@ -32,6 +32,6 @@ pub use crate::settings::{
     BalanceMethod, HealthKind, HealthSettings, HttpChoice, KeepAliveSettings, PassiveSettings,
     PoolSettings, ProxyProtocolChoice, QueueSettings, ReliefSettings, RequestPriority,
     ResolveChoice, RetryCause, RetryOn, RetrySettings, ServerDetails, ServerSettings,
-    ServerTlsSettings, StickySettings, TimeoutSettings, VerifyChoice, WEIGHT_MAX,
+    ServerTlsSettings, StickySettings, TimeoutSettings, VerifyChoice, VerifyConnection, WEIGHT_MAX,
 };
 pub use crate::tried::{TRIES_MAX, TriedServers};

@@ -5,9 +5,7 @@
 use crate::pool::ServerPool;
 use crate::servers_file::ServersFile;
 use crate::settings::{PoolSettings, ServerDetails, ServerTlsSettings};
-use origins::{
-    ConnectionPolicy, Dialer, FreshConnection, KeepAlive, OwnCertificate, TermsOptions, TlsTerms,
-};
+use origins::{ConnectionPolicy, Dialer, KeepAlive, OwnCertificate, TermsOptions, TlsTerms};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -109,11 +107,7 @@ fn options(settings: &PoolSettings, base: &Path) -> Result<TermsOptions, Complai
             age: keep_alive.age.map(|span| span.0.0),
             requests: Some(keep_alive.requests).filter(|requests| *requests != 0),
         },
-        new_connection: if settings.verify_connection {
-            FreshConnection::Verified
-        } else {
-            FreshConnection::Trusted
-        },
+        new_connection: settings.verify_connection.terms(),
     })
 }
 

@@ -13,7 +13,7 @@ pub use self::balancing::{BalanceMethod, PassiveSettings, StickySettings};
 use self::bounds::bounded;
 pub use self::connections::{
     HttpChoice, KeepAliveSettings, ProxyProtocolChoice, ServerTlsSettings, TimeoutSettings,
-    VerifyChoice,
+    VerifyChoice, VerifyConnection,
 };
 pub use self::health::{HealthKind, HealthSettings};
 pub use self::queueing::{
@@ -55,10 +55,10 @@ pub struct PoolSettings {
     pub timeouts: TimeoutSettings,
     /// Idle connections that are kept for the next request.
     pub keep_alive: KeepAliveSettings,
-    /// True if a fresh connection first asks `OPTIONS *`, and carries a request only once that is
-    /// answered, by anything but 5xx: the kernel takes connections for a server that is stuck.
-    /// Default false.
-    pub verify_connection: bool,
+    /// Question that a fresh connection asks first, to carry a request only once it is answered, by
+    /// anything but 5xx: the kernel takes connections for a server that is stuck. `true` is
+    /// `OPTIONS *`, a path such as `/alive` is `OPTIONS` for it. Default false: none.
+    pub verify_connection: VerifyConnection,
     /// Choice of the server for a request. Default `p2c`.
     pub balance: BalanceMethod,
     /// Key of `consistent_hash`: `uri`, `host+uri`, `client`, `header:NAME` or `cookie:NAME`.
@@ -94,7 +94,7 @@ impl Default for PoolSettings {
             proxy_protocol: ProxyProtocolChoice::default(),
             timeouts: TimeoutSettings::default(),
             keep_alive: KeepAliveSettings::default(),
-            verify_connection: false,
+            verify_connection: VerifyConnection::default(),
             balance: BalanceMethod::default(),
             hash: "uri".into(),
             sticky: None,
@@ -116,6 +116,7 @@ impl PoolSettings {
         let timeouts = self.timeouts.check().into_iter().map(|it| it.under("timeouts"));
         let keep_alive = self.keep_alive.check().into_iter().map(|it| it.under("keep_alive"));
         complaints.extend(tls.chain(timeouts).chain(keep_alive));
+        complaints.extend(self.verify_connection.check());
         if let Err(why) = self.hash.parse::<HashKey>() {
             complaints.push(
                 Complaint::new("hash", why.to_string())

@@ -10,7 +10,7 @@ use super::dialer::Dialer;
 use super::pool::PoolCaps;
 use super::server::OriginServer;
 use super::versions::UsableVersions;
-use http::HeaderMap;
+use http::{HeaderMap, Uri};
 use http_engine::client::AnswerLimits;
 use http_engine::hop_by_hop::wants_upgrade;
 use std::fmt;
@@ -103,14 +103,22 @@ pub struct KeepAlive {
 }
 
 /// Tells whether a fresh connection is verified before it carries a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum FreshConnection {
     /// Is not: the kernel has taken it, and that is enough.
     #[default]
     Trusted,
-    /// It first asks `OPTIONS *`, and carries a request only when that is answered, by anything but
-    /// 5xx: then there is a process that works, and not only a kernel that queues.
-    Verified,
+    /// An `OPTIONS` for this target, `*` or a path, goes first, and a request only when that is
+    /// answered, by anything but 5xx: then there is a process that works, and not only a kernel
+    /// that queues.
+    Verified(Uri),
+}
+
+impl FreshConnection {
+    /// One that asks about the server as a whole, `OPTIONS *` (RFC 9110 §9.3.7).
+    pub fn verified() -> Self {
+        Self::Verified(Uri::from_static("*"))
+    }
 }
 
 /// Holds what is agreed with the servers of one pool. Cheap to clone.

@@ -100,13 +100,15 @@ impl ConnectionOpener<'_> {
         let patience = self.policy.options().connect;
         let ready = async {
             let open = self.open(patience).await?;
-            match self.policy.options().new_connection {
+            match &self.policy.options().new_connection {
                 FreshConnection::Trusted => Ok(open),
-                FreshConnection::Verified => match self.verify(open, patience).await? {
-                    VerifyOutcome::Ready(open) => Ok(open),
-                    // Its server keeps no connection: all that can be known is known.
-                    VerifyOutcome::Closed => self.open(patience).await,
-                },
+                FreshConnection::Verified(target) => {
+                    match self.verify(open, target, patience).await? {
+                        VerifyOutcome::Ready(open) => Ok(open),
+                        // Its server keeps no connection: all that can be known is known.
+                        VerifyOutcome::Closed => self.open(patience).await,
+                    }
+                }
             }
         };
         timeout(patience, ready).await.unwrap_or_else(|_| Err(DialError::Timeout.into()))
@@ -144,10 +146,11 @@ impl ConnectionOpener<'_> {
         tls_handshake(tls, connection, &name, self.versions.alpn()).await
     }
 
-    /// Asks `OPTIONS *` (RFC 9110 §9.3.7).
+    /// Asks `OPTIONS` for `target`.
     async fn verify(
         &self,
         mut open: OpenConnection,
+        target: &Uri,
         patience: Duration,
     ) -> Result<VerifyOutcome, SendError> {
         let unfit = |why: String| SendError::from(DialError::Refused(why));
@@ -155,7 +158,7 @@ impl ConnectionOpener<'_> {
         let host = host.map_err(|why| unfit(why.to_string()))?;
         let mut question = Request::new(Body::empty());
         *question.method_mut() = Method::OPTIONS;
-        *question.uri_mut() = Uri::from_static("*");
+        *question.uri_mut() = target.clone();
         question.headers_mut().insert(HOST, host);
         if open.is_http2() {
             super::http2::prepare_request(&mut question, self.server)
@@ -165,7 +168,9 @@ impl ConnectionOpener<'_> {
         let answer = open.sender.send(question).await.map_err(|why| unfit(why.to_string()))?;
         let status = answer.status();
         if status.is_server_error() || status.is_informational() {
-            return Err(unfit(format!("a fresh connection answered OPTIONS * with {status}")));
+            return Err(unfit(format!(
+                "a fresh connection answered OPTIONS {target} with {status}"
+            )));
         }
         let read = read_all(answer.into_body(), VERIFY_BYTES_MAX, patience).await;
         read.map_err(|why| unfit(why.to_string()))?;

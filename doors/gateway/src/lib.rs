@@ -62,7 +62,7 @@ pub use balancer::{
     PassiveSettings, PoolChange, PoolSettings, PoolState, PoolUnchanged, ProxyProtocolChoice,
     QueueSettings, ReliefSettings, RequestPriority, ResolveChoice, RetryCause, RetryOn,
     RetrySettings, ServerDetails, ServerSettings, ServerState, ServerTlsSettings, StickySettings,
-    TimeoutSettings, VerifyChoice, WEIGHT_MAX,
+    TimeoutSettings, VerifyChoice, VerifyConnection, WEIGHT_MAX,
 };
 pub use http_cache::CacheEnvironment;
 pub use route_matching::{EncodedSlash, RewriteSettings};

@@ -5,7 +5,8 @@
 
 use super::bounds::{bounded, counted};
 use super::servers::ServerSettings;
-use origins::{HttpVersion, OriginServer};
+use http::Uri;
+use origins::{FreshConnection, HttpVersion, OriginServer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -225,6 +226,46 @@ impl TimeoutSettings {
     }
 }
 
+/// Question that a fresh connection asks before it carries a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum VerifyConnection {
+    /// `OPTIONS *`, or none.
+    Switch(bool),
+    /// `OPTIONS` for this path.
+    Path(String),
+}
+
+impl Default for VerifyConnection {
+    fn default() -> Self {
+        Self::Switch(false)
+    }
+}
+
+impl VerifyConnection {
+    /// The same as terms.
+    pub(crate) fn terms(&self) -> FreshConnection {
+        match self {
+            Self::Switch(false) => FreshConnection::Trusted,
+            Self::Switch(true) => FreshConnection::verified(),
+            // Checked: it is a path.
+            Self::Path(path) => {
+                path.parse().map_or_else(|_| FreshConnection::verified(), FreshConnection::Verified)
+            }
+        }
+    }
+
+    pub(super) fn check(&self) -> Option<Complaint> {
+        let Self::Path(path) = self else { return None };
+        let is_path = path.starts_with('/')
+            && path.parse::<Uri>().is_ok_and(|target| target.path_and_query().is_some());
+        (!is_path).then(|| {
+            Complaint::new("verify_connection", format!("{path:?} is no path"))
+                .remedy("write true for OPTIONS *, or a path such as /alive")
+        })
+    }
+}
+
 impl KeepAliveSettings {
     pub(super) fn check(&self) -> Vec<Complaint> {
         let found = [
@@ -269,7 +310,8 @@ mod tests {
             "tls": { "ca": "ca.pem", "key": "me.key", "name": "a b", "verify": "none" },
             "http": "h1",
             "timeouts": { "connect": "2m", "first_byte": "1ms", "between_bytes": "2h" },
-            "keep_alive": { "connections": 2000, "idle": "0s", "age": "2d" }
+            "keep_alive": { "connections": 2000, "idle": "0s", "age": "2d" },
+            "verify_connection": "alive now"
         }"#;
         let expected = [
             "servers.1",
@@ -284,6 +326,7 @@ mod tests {
             "keep_alive.connections",
             "keep_alive.idle",
             "keep_alive.age",
+            "verify_connection",
         ];
         assert_eq!(complaints(text), expected);
     }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 fn verifying() -> Client {
     Client::new(|terms| {
-        terms.new_connection = FreshConnection::Verified;
+        terms.new_connection = FreshConnection::verified();
         terms.connect = SHORT * 10;
     })
 }

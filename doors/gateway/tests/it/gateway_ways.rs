@@ -7,7 +7,7 @@ use bytes::Bytes;
 use door_gateway::{
     HealthSettings, HttpChoice, KeepAliveSettings, PoolChange, PoolSettings, PoolUnchanged,
     ProxyProtocolChoice, ResolveChoice, RouteSettings, ServerDetails, ServerSettings,
-    ServerTlsSettings, Settings, TimeoutSettings, VerifyChoice, check_files,
+    ServerTlsSettings, Settings, TimeoutSettings, VerifyChoice, VerifyConnection, check_files,
 };
 use http::header::{CONTENT_TYPE, HOST, TE};
 use http::{HeaderMap, HeaderValue, Request, Response};
@@ -412,21 +412,26 @@ fn a_silence_within_an_answer_breaks_it_off() {
 
 #[test]
 fn a_fresh_connection_is_verified_and_an_ill_server_passed_over() {
-    let ill = Origin::start(|_, _, request| {
-        assert!(request.starts_with("OPTIONS * "), "{request}");
-        Reply::Keep("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n".into())
-    });
-    let well = Origin::start(|_, _, _| ok("well"));
-    let settings = before(format!("http://{}", ill.address), |pool| {
-        pool.servers.push(format!("http://{}", well.address).into());
-        pool.verify_connection = true;
-    });
-    let gateway = start(settings, parts(""));
-    for _ in 0..5 {
-        assert!(get(&gateway, "/").ends_with("well"));
+    for (choice, question) in [
+        (VerifyConnection::Switch(true), "OPTIONS * "),
+        (VerifyConnection::Path("/alive?x".into()), "OPTIONS /alive?x "),
+    ] {
+        let ill = Origin::start(move |_, _, request| {
+            assert!(request.starts_with(question), "{request}");
+            Reply::Keep("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n".into())
+        });
+        let well = Origin::start(|_, _, _| ok("well"));
+        let settings = before(format!("http://{}", ill.address), |pool| {
+            pool.servers.push(format!("http://{}", well.address).into());
+            pool.verify_connection = choice.clone();
+        });
+        let gateway = start(settings, parts(""));
+        for _ in 0..5 {
+            assert!(get(&gateway, "/").ends_with("well"));
+        }
+        let asked = well.seen().iter().filter(|it| it.starts_with(question)).count();
+        assert_eq!((asked, well.connections()), (1, 1));
     }
-    let asked = well.seen().iter().filter(|it| it.starts_with("OPTIONS * ")).count();
-    assert_eq!((asked, well.connections()), (1, 1));
 }
 
 #[test]
