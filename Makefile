@@ -73,7 +73,8 @@ lint: dashboard
 	python3 -B -m unittest discover -s bench/tests -q
 	cd dashboard && npm run --silent check && npm test --silent
 
-# The manual as a site. Links and anchors are checked by `cargo xtask tidy`; mdBook renders.
+# The manual as a site. Links and anchors are checked by `cargo xtask tidy`; mdBook renders. It is not
+# optimised: it takes seconds for these pages, and minutes to compile otherwise.
 MDBOOK_VERSION := 0.5.4
 MDBOOK := target/tools/bin/mdbook
 book: $(MDBOOK)
@@ -81,7 +82,7 @@ book: $(MDBOOK)
 
 $(MDBOOK): Makefile
 	if [ "$$($@ --version 2>/dev/null)" != "mdbook v$(MDBOOK_VERSION)" ]; then \
-	$(CARGO) install mdbook --version $(MDBOOK_VERSION) --locked --no-default-features --features search --root target/tools; fi
+	$(CARGO) install --debug mdbook --version $(MDBOOK_VERSION) --locked --no-default-features --features search --root target/tools; fi
 	@touch $@
 
 # nextest where it is installed, else cargo's own runner: the same tests.
