@@ -23,7 +23,7 @@ use std::path::Path;
 use vocab::{Complaint, Network, PortRange};
 
 /// Variables that are carried over.
-const CARRIED: [&str; 30] = [
+const CARRIED: [&str; 31] = [
     "allowedClients",
     "allowedPorts",
     "authCredentials",
@@ -37,6 +37,7 @@ const CARRIED: [&str; 30] = [
     "diskCacheRoot",
     "forbiddenFile",
     "forbiddenTunnelsFile",
+    "forbiddenUrl",
     "maxAge",
     "maxAgeFraction",
     "maxExpiresAge",
@@ -99,6 +100,8 @@ struct PolipoImport {
     settings: BTreeMap<String, PolipoSetting>,
     proxy: Vec<(&'static str, serde_json::Value)>,
     cache: Vec<(&'static str, serde_json::Value)>,
+    /// Where people are sent whose request is forbidden.
+    block_page: Option<String>,
     /// Rules, by the name of their list.
     lists: Vec<(&'static str, Vec<String>)>,
     notes: Vec<String>,
@@ -333,6 +336,14 @@ impl PolipoImport {
     }
 
     fn forbidden(&mut self, read_file: ReadFile<'_>) {
+        if let Some((said, url)) = self.text("forbiddenUrl") {
+            let is_web = ["http://", "https://"].iter().any(|it| url.starts_with(it));
+            if is_web && url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'{') {
+                self.block_page = Some(url);
+            } else if url != "null" {
+                self.note(&said, "people are shown a page that says why");
+            }
+        }
         let text = self.file_of("forbiddenFile", &FORBIDDEN, read_file);
         let rules = self.rules_of(&text, "forbidden", |_| true);
         self.lists.push(("forbidden", rules));
@@ -401,8 +412,14 @@ impl PolipoImport {
             let _ = writeln!(out, "    {setting}: {}", yaml_of(value));
         }
         let lists: Vec<_> = self.lists.iter().filter(|(_, rules)| !rules.is_empty()).collect();
+        if !lists.is_empty() || self.block_page.is_some() {
+            out.push_str("policy:\n");
+        }
+        if let Some(page) = &self.block_page {
+            let _ = writeln!(out, "  block_page: {}", yaml_of(&json!(page)));
+        }
         if !lists.is_empty() {
-            out.push_str("policy:\n  lists:\n");
+            out.push_str("  lists:\n");
         }
         for (name, rules) in lists {
             let _ = writeln!(out, "    - name: {name}\n      rules:");

@@ -14,6 +14,7 @@ mod media;
 mod named;
 mod null;
 mod objects;
+pub mod own_page;
 pub mod page;
 mod ready;
 mod stubs;

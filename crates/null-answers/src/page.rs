@@ -5,11 +5,12 @@
 //! pages or frame them: they name the client's profile. Called by the doors.
 
 use crate::continue_link;
+use crate::own_page;
 use http::{Response, StatusCode};
 use http_engine::html::{self, escape, fill};
 use http_engine::{Body, conditional};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use policy::{ClientIdentity, Policy, Verdict};
+use policy::{BlockPage, ClientIdentity, Policy, RuleText, Verdict};
 use std::net::{IpAddr, SocketAddr};
 use vocab::{Cause, DomainName, Door, Now, RequestNumber};
 
@@ -42,11 +43,15 @@ pub struct BlockNotice<'p> {
     pub now: Now,
 }
 
-/// The page in place of a blocked one: 403.
+/// The page in place of a blocked one: 403, or the owner's own page or redirect.
 pub fn blocked(host: &DomainName, url: &str, told: &BlockNotice<'_>) -> Response<Body> {
     let rule = told.verdict.cause.rule();
     let since = rule.and_then(|rule| told.policy.list_changed_ms(rule.list)).map(unchanged_since);
     let rule = rule.and_then(|rule| told.policy.rule_text(rule, host.as_name()));
+    let own = told.policy.block_page();
+    if let Some(answer) = own.and_then(|page| own_answer(page, host, url, told, rule.as_ref())) {
+        return answer;
+    }
     let law = match rule {
         None if told.verdict.cause == Cause::Unlisted => {
             "<p class=\"lead\">This device opens listed addresses only, and this one is not \
@@ -93,6 +98,38 @@ pub fn blocked(host: &DomainName, url: &str, told: &BlockNotice<'_>) -> Response
         ],
     );
     html::page(StatusCode::FORBIDDEN, &format!("Blocked: {host}"), &content)
+}
+
+/// The owner's page, with the values of this request in its slots.
+fn own_answer(
+    page: &BlockPage,
+    host: &DomainName,
+    url: &str,
+    told: &BlockNotice<'_>,
+    rule: Option<&RuleText>,
+) -> Option<Response<Body>> {
+    let line = rule.map_or_else(String::new, |rule| rule.line.to_string());
+    let (client, id) = (told.client.to_string(), RequestNumber::from(told.now).to_string());
+    let time = conditional::format_date(told.now.unix_secs());
+    let reason = match told.verdict.cause {
+        Cause::Unlisted => "unlisted",
+        Cause::OtherBlocker => "other_blocker",
+        Cause::Rule(_) | Cause::NoRule | Cause::Paused | Cause::NotAsked => "rule",
+    };
+    let value = |slot: &str| match slot {
+        "host" => host.as_str(),
+        "url" => url,
+        "rule" => rule.map_or("", |rule| rule.text.as_str()),
+        "list" => rule.map_or("", |rule| rule.list.as_str()),
+        "line" => line.as_str(),
+        "reason" => reason,
+        "client" => client.as_str(),
+        "profile" => told.policy.profile_of(told.client, Some(told.identity)),
+        "door" => told.door.as_str(),
+        "id" => id.as_str(),
+        _ => time.to_str().unwrap_or(""),
+    };
+    own_page::answer(page, host, &own_page::SLOTS.map(|slot| (slot, value(slot))))
 }
 
 /// Since when a list is unchanged: `, unchanged since 12 Nov 2026, 14:03 UTC`.

@@ -5,6 +5,7 @@
 //! door.
 
 use crate::ask::{Ask, ClientIdentity};
+use crate::block_page::BlockPage;
 use crate::clients::temporary_allows::{
     AllowUntil, AllowedClients, AllowsFull, TemporaryAllow, TemporaryAllows,
 };
@@ -30,6 +31,7 @@ pub struct Policy {
     cnames: CnameTable,
     pub(crate) allows: TemporaryAllows,
     list_times: Vec<Option<u64>>,
+    block_page: Option<BlockPage>,
 }
 
 impl Policy {
@@ -42,6 +44,7 @@ impl Policy {
             cnames: CnameTable::default(),
             allows: TemporaryAllows::default(),
             list_times: Vec::new(),
+            block_page: None,
         }
     }
 
@@ -50,6 +53,17 @@ impl Policy {
     #[must_use]
     pub fn with_list_times(self, list_times: Vec<Option<u64>>) -> Self {
         Self { list_times, ..self }
+    }
+
+    /// The same with the owner's page for people whose request is blocked.
+    #[must_use]
+    pub fn with_block_page(self, block_page: Option<BlockPage>) -> Self {
+        Self { block_page, ..self }
+    }
+
+    /// The owner's page for people whose request is blocked, if there is one.
+    pub const fn block_page(&self) -> Option<&BlockPage> {
+        self.block_page.as_ref()
     }
 
     /// When a list last changed, in milliseconds since 1970; none where nobody knows.

@@ -31,6 +31,7 @@
 
 mod answers;
 mod ask;
+mod block_page;
 mod buckets;
 mod clients;
 mod cname_cloaking;
@@ -57,6 +58,7 @@ pub use self::settings::{
     ScheduleSettings, Settings, UnlistedAction,
 };
 pub use ask::{Ask, ClientIdentity};
+pub use block_page::BlockPage;
 pub use clients::temporary_allows::{
     ALLOWS_MAX, AllowUntil, AllowedClients, AllowsFull, TemporaryAllow,
 };

@@ -54,6 +54,11 @@ pub struct Settings {
     /// Where the hours of schedules are read: `UTC`, an offset such as `+02:00`, or a place of the
     /// IANA database such as `Europe/Zurich`, with its summer time. Default UTC.
     pub time_zone: Option<String>,
+    /// The page that people are shown in place of a blocked one, at the pixel and proxy doors: a
+    /// file of HTML with slots such as `{{host}}`, up to 256 KiB, or a URL that they are redirected
+    /// to, with slots such as `{host}`. Relative paths start at the configuration file. Default:
+    /// the page that says why.
+    pub block_page: Option<String>,
 }
 
 /// One list: a name, and exactly one of `builtin`, `path`, `url` and `rules`.

@@ -32,3 +32,4 @@ pub use crate::door::{PixelDoor, PixelParts};
 pub use crate::preview::{JudgedPart, PixelForecast, lookup, preview};
 pub use crate::settings::Settings;
 pub use crate::splice_bounds::SpliceBounds;
+pub use null_answers::own_page::check as check_block_page;

@@ -8,6 +8,7 @@
 mod admin_door;
 mod answered_from;
 mod any_name;
+mod block_page;
 mod blocked_tunnels;
 mod browser;
 mod cache_memory;

@@ -1,7 +1,7 @@
 //! Variables of Polipo without a counterpart, and why.
 
 /// Names, and the reason that they share.
-const ABSENT: [(&[&str], &str); 19] = [
+const ABSENT: [(&[&str], &str); 20] = [
     (
         &[
             "chunkLowMark",
@@ -74,8 +74,13 @@ const ABSENT: [(&[&str], &str); 19] = [
         "names are looked up through dns.upstreams, by IPv4 and IPv6 in a race",
     ),
     (
-        &["forbiddenUrl", "forbiddenRedirectCode", "redirector", "redirectorRedirectCode"],
+        &["redirector", "redirectorRedirectCode"],
         "what is blocked gets an empty answer of the type that was asked for; rules say $redirect",
+    ),
+    (
+        &["forbiddenRedirectCode"],
+        "people are sent to policy.block_page with 302; what programs ask for gets an answer of its \
+         type",
     ),
     (&["laxHttpParser"], "heads that two programs could read differently are refused"),
     (

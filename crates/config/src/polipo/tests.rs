@@ -74,6 +74,8 @@ diskCacheRoot = "/var/cache/polipo/"
     );
     assert_eq!(proxy["parent"], json!("socks4a://localhost:9050"));
     assert_eq!((&proxy["source"], &proxy["family"]), (&json!(["192.0.2.1"]), &json!("ipv4")));
+    let yaml = made("forbiddenUrl = https://intranet.example/no");
+    assert!(yaml.contains("policy:\n  block_page: \"https://intranet.example/no\"\n"), "{yaml}");
     let yaml = made("dnsQueryIPv6 = happily");
     assert!(yaml.contains("line 1, dnsQueryIPv6: both families"), "{yaml}");
     let (_, proxy) = planned("cacheIsShared = false");

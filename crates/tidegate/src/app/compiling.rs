@@ -1,7 +1,7 @@
 //! The policy of a plan: its lists read and compiled, or taken from the snapshot.
 
 use super::lists::{self, ListTexts, RulesOrigin};
-use super::{allows, shared_tables};
+use super::{allows, block_page, shared_tables};
 use crate::cli::CommandFailure;
 use ::signer::SealedMemory;
 use config::Plan;
@@ -38,7 +38,10 @@ pub(crate) fn compile(
     let changed = texts.changed();
     // The signer needs a policy only where there is a pixel door.
     let tables = plan.file.pixel.as_ref().and_then(|_| shared_tables::seal(&mut rules));
-    let policy = Policy::new(rules.into(), profiles(plan)).with_list_times(changed);
+    let page = block_page::read(plan, state_dir)
+        .map_err(|complaint| CommandFailure::complaints(&[complaint]))?;
+    let policy = Policy::new(rules.into(), profiles(plan));
+    let policy = policy.with_list_times(changed).with_block_page(page);
     Ok(CompiledPolicy { policy, origin, tables })
 }
 

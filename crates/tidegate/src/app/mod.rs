@@ -5,6 +5,7 @@
 
 pub(crate) mod allocator;
 mod allows;
+pub(crate) mod block_page;
 mod blocked_tunnels;
 mod build;
 mod cache_files;
