@@ -88,7 +88,11 @@ impl Policy {
     /// The verdict on a request that another blocker may have sent to the pixel door: that of
     /// `decide`, but where no rule speaks for the name, a block.
     pub fn decide_any_name(&self, ask: &Ask<'_>, now: Now) -> Verdict {
-        let verdict = self.decide(ask, now);
+        self.block_unnamed(self.decide(ask, now), ask, now)
+    }
+
+    /// The same for whoever has asked `decide` already, which said `verdict`.
+    pub fn block_unnamed(&self, verdict: Verdict, ask: &Ask<'_>, now: Now) -> Verdict {
         if verdict != Verdict::NO_RULE {
             return verdict;
         }

@@ -26,7 +26,7 @@ impl AnsweredNames {
         now: Now,
     ) -> Verdict {
         if self == Self::Any && !ask.host.as_str().is_empty() {
-            return policy.decide_any_name(ask, now);
+            return policy.block_unnamed(verdict, ask, now);
         }
         verdict
     }
