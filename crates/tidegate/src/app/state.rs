@@ -149,12 +149,16 @@ pub(crate) fn problems(state: &Path) -> Vec<String> {
     authority.into_iter().chain(token).collect()
 }
 
-/// Replaces a file as a whole: written beside it, synced, renamed. A reader, or a crash, sees the
-/// old one or the new one.
+/// Replaces a file as a whole, readable by its owner alone: written beside it, synced, renamed. A
+/// reader, or a crash, sees the old one or the new one.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let draft = path.with_extension("draft");
-    let mut file =
-        OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
+    match std::fs::remove_file(&draft) {
+        Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
+        Ok(()) | Err(_) => {}
+    }
+    // Made anew, so that nobody else's file, or one that others may read, is written to.
+    let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&draft)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     std::fs::rename(&draft, path)

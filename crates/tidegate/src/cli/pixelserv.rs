@@ -7,13 +7,14 @@
 
 use super::{CommandFailure, CommandSetup, ExitReason};
 use crate::app;
+use crate::app::state::replace_file;
 use clap::{ArgAction, Parser};
 use config::{OnwardLink, PixelservOptions};
 use std::ffi::OsString;
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::DirBuilder;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Folders of pixelserv-tls's authority: the first that is there.
@@ -192,7 +193,7 @@ fn prepare(state: &Path, folder: Option<&Path>, text: &str) -> io::Result<PathBu
         take_over(folder, &authority)?;
     }
     let config = state.join(CONFIGURATION);
-    write_private(&config, text.as_bytes())?;
+    replace_file(&config, text.as_bytes())?;
     Ok(config)
 }
 
@@ -204,22 +205,8 @@ fn take_over(folder: &Path, authority: &Path) -> io::Result<()> {
         return Ok(());
     }
     // The certificate last: without it the next start does this again.
-    write_private(&authority.join("ca.key"), &std::fs::read(their_key)?)?;
-    write_private(&certificate, &std::fs::read(their_certificate)?)?;
+    replace_file(&authority.join("ca.key"), &std::fs::read(their_key)?)?;
+    replace_file(&certificate, &std::fs::read(their_certificate)?)?;
     println!("the certificate authority of {} is taken over", folder.display());
     Ok(())
-}
-
-/// Puts a file that only its owner reads in place, whole or not at all.
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let fresh = path.with_extension("new");
-    match std::fs::remove_file(&fresh) {
-        // A start that was killed left it.
-        Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
-        _ => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&fresh, path)
 }
