@@ -86,6 +86,11 @@ impl RequestTicket {
         self.answer == AnswerProgress::Awaited
     }
 
+    /// The time until the answer began, in microseconds; 0 before.
+    pub fn took_us(&self) -> u32 {
+        self.event.duration_us
+    }
+
     /// Notes the bytes of body that went to the client.
     pub fn sent(&mut self, bytes: u64) {
         self.event.bytes = u32::try_from(bytes).unwrap_or(u32::MAX);

@@ -58,8 +58,8 @@ struct PixelRequest {
 enum PixelOutcome<'r> {
     Null(NullAnswer<'r>, AnswerCaching),
     BlockPage(Verdict),
-    /// The URL inside the one that is blocked.
-    Onward(String),
+    /// The URL inside the one that is blocked, as `Location` has it.
+    Onward(HeaderValue),
     NotBlockedPage,
     NotCoveredPage,
     /// The name was let through since the connection began: it is to be asked for on a new one.
@@ -78,7 +78,8 @@ impl PixelOutcome<'_> {
         let referer = field_text(&head.headers, &REFERER);
         continue_link::find(&wish.url, &wish.host)
             .filter(|onward| !referer.contains(onward.host.as_str()))
-            .map_or(self, |onward| Self::Onward(onward.url))
+            .and_then(|onward| HeaderValue::try_from(onward.url).ok())
+            .map_or(self, Self::Onward)
     }
 }
 
@@ -136,9 +137,9 @@ pub(crate) async fn answer(
         PixelOutcome::BlockPage(verdict) => {
             blocked_page(door, connection, &policy, verdict, &wish, now)
         }
-        PixelOutcome::Onward(url) => {
+        PixelOutcome::Onward(location) => {
             door.counters.one(Count::Redirected);
-            temporary_redirect(&url).unwrap_or_else(|| page::not_blocked(&wish.host))
+            temporary_redirect(location)
         }
         PixelOutcome::NotBlockedPage => page_for(door, Count::NotBlocked, page::not_blocked, &wish),
         PixelOutcome::NotCoveredPage => page_for(door, Count::NotCovered, page::not_covered, &wish),
@@ -307,20 +308,20 @@ fn is_exempt_since(
 /// Back to where it asked, with method and body (RFC 9110 section 15.4.8), on another connection. A
 /// preflight must not be redirected (Fetch section 4.10), and fails once.
 fn reconnect_redirect(wish: &PixelRequest, head: &http::request::Parts) -> Response<Body> {
-    let response = temporary_redirect(&wish.url).filter(|_| head.method != Method::OPTIONS);
-    let Some(mut response) = response else { return page::not_blocked(&wish.host) };
+    let location = HeaderValue::try_from(&wish.url).ok().filter(|_| head.method != Method::OPTIONS);
+    let Some(location) = location else { return page::not_blocked(&wish.host) };
+    let mut response = temporary_redirect(location);
     null_answers::share(response.headers_mut(), &head.headers);
     response
 }
 
-/// 307 to `url`, if it can stand in a field.
-fn temporary_redirect(url: &str) -> Option<Response<Body>> {
-    let location = HeaderValue::try_from(url).ok()?;
+/// 307 to `location`.
+fn temporary_redirect(location: HeaderValue) -> Response<Body> {
     let mut response = reply::empty(StatusCode::TEMPORARY_REDIRECT);
     let fields = response.headers_mut();
     fields.insert(LOCATION, location);
     fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Some(response)
+    response
 }
 
 /// Opens a WebSocket, which `door` closes once the connection has left HTTP; one that cannot be

@@ -11,7 +11,7 @@ use http::{Response, StatusCode};
 use http_engine::Body;
 use http_engine::html;
 use null_answers::BlankBody;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::sync::atomic::Ordering::Relaxed;
 use transport::clock;
 
@@ -51,15 +51,21 @@ enum FigureValue {
     Mean(f64),
 }
 
+impl fmt::Display for FigureValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(value) => value.fmt(f),
+            Self::Mean(value) => write!(f, "{value:.2}"),
+        }
+    }
+}
+
 /// The answer in one line.
 pub(crate) fn text(door: &PixelDoor) -> String {
     let mut line = String::with_capacity(640);
     for figure in figures(door) {
         let separator = if line.is_empty() { "" } else { ", " };
-        let _ = match figure.value {
-            FigureValue::Whole(value) => write!(line, "{separator}{value} {}", figure.name),
-            FigureValue::Mean(value) => write!(line, "{separator}{value:.2} {}", figure.name),
-        };
+        let _ = write!(line, "{separator}{} {}", figure.value, figure.name);
     }
     line
 }
@@ -72,14 +78,7 @@ pub(crate) fn page(door: &PixelDoor) -> Response<Body> {
          pixelserv-tls. The metrics page and the dashboard say more.</p>\n<dl>\n",
     );
     for NamedFigure { name, value, what } in figures(door) {
-        let _ = match value {
-            FigureValue::Whole(value) => {
-                writeln!(content, "<dt><code>{name}</code> {what}</dt><dd>{value}</dd>")
-            }
-            FigureValue::Mean(value) => {
-                writeln!(content, "<dt><code>{name}</code> {what}</dt><dd>{value:.2}</dd>")
-            }
-        };
+        let _ = writeln!(content, "<dt><code>{name}</code> {what}</dt><dd>{value}</dd>");
     }
     content.push_str("</dl>\n</div>\n<footer><span>Shown by Tidegate.</span></footer>\n");
     html::page(StatusCode::OK, "servstats", &content)

@@ -7,13 +7,11 @@ use crate::door::PixelDoor;
 use http_front::RequestTicket;
 use std::net::IpAddr;
 use std::ops::{Deref, DerefMut};
-use std::time::Instant;
 use vocab::Now;
 
 /// The ticket of a request, counted as gone if it is dropped without an answer.
 pub(crate) struct PixelTicket<'d> {
     counters: &'d PixelCounters,
-    begun: Instant,
     ticket: RequestTicket,
 }
 
@@ -21,12 +19,12 @@ impl<'d> PixelTicket<'d> {
     /// Opens the event of a request.
     pub(crate) fn open(door: &'d PixelDoor, at: Now, client: IpAddr) -> Self {
         let ticket = RequestTicket::open(&door.parts.ledger, vocab::Door::Pixel, at, client);
-        Self { counters: &door.counters, begun: Instant::now(), ticket }
+        Self { counters: &door.counters, ticket }
     }
 
     /// Records the event: `bytes` of body went to the client.
     pub(crate) fn close(mut self, bytes: u64) {
-        self.counters.took(u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX));
+        self.counters.took(u64::from(self.ticket.took_us()));
         self.ticket.sent(bytes);
     }
 }
