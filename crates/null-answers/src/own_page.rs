@@ -6,16 +6,14 @@
 
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, HeaderValue, LOCATION};
 use http::{Response, StatusCode};
+use http_engine::authority::host_of_url;
 use http_engine::html::{self, fill};
 use http_engine::{Body, reply};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use policy::BlockPage;
 use vocab::{Complaint, DomainName};
 
-/// Slots of a page, in two braces, and of a URL, in one.
-pub(crate) const SLOTS: [&str; 11] =
-    ["host", "url", "rule", "list", "line", "reason", "client", "profile", "door", "id", "time"];
-/// Characters that end a slot's name, which others that stand in braces have not.
+/// Longest text in braces that is taken for a slot's name, in bytes: more than any has.
 const NAME_BYTES_MAX: usize = 16;
 const CONTENT_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; \
@@ -23,7 +21,39 @@ const CONTENT_POLICY: HeaderValue = HeaderValue::from_static(
 );
 
 /// The values of the slots, as they are.
-pub(crate) type SlotValues<'v> = [(&'static str, &'v str); SLOTS.len()];
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SlotValues<'v> {
+    pub(crate) host: &'v str,
+    pub(crate) url: &'v str,
+    pub(crate) rule: &'v str,
+    pub(crate) list: &'v str,
+    pub(crate) line: &'v str,
+    pub(crate) reason: &'v str,
+    pub(crate) client: &'v str,
+    pub(crate) profile: &'v str,
+    pub(crate) door: &'v str,
+    pub(crate) id: &'v str,
+    pub(crate) time: &'v str,
+}
+
+impl<'v> SlotValues<'v> {
+    /// Each value with its slot, which stands in two braces in a page, and in one in a URL.
+    const fn named(&self) -> [(&'static str, &'v str); 11] {
+        [
+            ("host", self.host),
+            ("url", self.url),
+            ("rule", self.rule),
+            ("list", self.list),
+            ("line", self.line),
+            ("reason", self.reason),
+            ("client", self.client),
+            ("profile", self.profile),
+            ("door", self.door),
+            ("id", self.id),
+            ("time", self.time),
+        ]
+    }
+}
 
 /// The answer in place of a blocked page of `host`. None for a redirect that would lead back here.
 pub(crate) fn answer(
@@ -33,7 +63,7 @@ pub(crate) fn answer(
 ) -> Option<Response<Body>> {
     match page {
         BlockPage::Html(template) => {
-            let safe = values.map(|(slot, text)| (slot, html::escape(text)));
+            let safe = values.named().map(|(slot, text)| (slot, html::escape(text)));
             let slots: Vec<_> = safe.iter().map(|(slot, text)| (*slot, text.as_str())).collect();
             let content = fill(template, &slots);
             let mut response = html::page(StatusCode::FORBIDDEN, "", "");
@@ -44,7 +74,7 @@ pub(crate) fn answer(
             Some(response)
         }
         BlockPage::Redirect(url) => {
-            let target = host_of(url).and_then(|target| DomainName::parse(target).ok());
+            let target = host_of_url(url).and_then(|target| DomainName::parse(target).ok());
             if target.is_some_and(|target| host.as_name().is_at_or_below(target.as_name())) {
                 return None;
             }
@@ -60,7 +90,7 @@ pub(crate) fn answer(
 /// The URL with the values in its slots, percent-encoded.
 fn filled_url(url: &str, values: &SlotValues<'_>) -> String {
     let mut filled = url.to_owned();
-    for (slot, text) in values {
+    for (slot, text) in values.named() {
         let marker = format!("{{{slot}}}");
         if filled.contains(&marker) {
             let text = utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
@@ -70,13 +100,6 @@ fn filled_url(url: &str, values: &SlotValues<'_>) -> String {
     filled
 }
 
-/// The host of a URL.
-fn host_of(url: &str) -> Option<&str> {
-    let (_, behind) = url.split_once("://")?;
-    let authority = behind.split(['/', '?', '#']).next()?;
-    Some(http_engine::authority::host(authority))
-}
-
 /// Everything that is wrong with the owner's page: slots that do not exist, a URL that leads
 /// nowhere. Paths are relative to the setting.
 pub fn check(page: &BlockPage) -> Vec<Complaint> {
@@ -84,21 +107,22 @@ pub fn check(page: &BlockPage) -> Vec<Complaint> {
         BlockPage::Html(text) => (text, "{{", "}}"),
         BlockPage::Redirect(text) => (text, "{", "}"),
     };
+    let slots = SlotValues::default().named().map(|(slot, _)| slot);
     let mut complaints = Vec::new();
     for part in text.split(open).skip(1) {
         // What is no name between braces is a style sheet's, or the page's own.
         let name = part.split_once(close).map(|(name, _)| name).filter(|name| {
             name.len() <= NAME_BYTES_MAX && name.bytes().all(|it| it.is_ascii_lowercase())
         });
-        if let Some(name) = name.filter(|name| !SLOTS.contains(name)) {
+        if let Some(name) = name.filter(|name| !slots.contains(name)) {
             complaints.push(
                 Complaint::new("", format!("{open}{name}{close} is no slot of a block page"))
-                    .remedy(format!("write one of {}", SLOTS.join(", "))),
+                    .remedy(format!("write one of {}", slots.join(", "))),
             );
         }
     }
     if let BlockPage::Redirect(url) = page {
-        let is_whole = host_of(url).is_some_and(|host| !host.is_empty() && !host.contains('{'))
+        let is_whole = host_of_url(url).is_some_and(|host| !host.contains('{'))
             && url.bytes().all(|byte| byte.is_ascii_graphic());
         if !is_whole {
             let complaint = Complaint::new("", format!("{url:?} leads nowhere"));
@@ -116,11 +140,7 @@ mod tests {
     use http::header::CONTENT_TYPE;
 
     fn values<'v>(host: &'v str, url: &'v str) -> SlotValues<'v> {
-        SLOTS.map(|slot| match slot {
-            "host" => (slot, host),
-            "url" => (slot, url),
-            _ => (slot, "<b>"),
-        })
+        SlotValues { host, url, rule: "<b>", ..SlotValues::default() }
     }
 
     fn host(text: &str) -> DomainName {

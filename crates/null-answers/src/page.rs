@@ -5,7 +5,7 @@
 //! pages or frame them: they name the client's profile. Called by the doors.
 
 use crate::continue_link;
-use crate::own_page;
+use crate::own_page::{self, SlotValues};
 use http::{Response, StatusCode};
 use http_engine::html::{self, escape, fill};
 use http_engine::{Body, conditional};
@@ -116,20 +116,20 @@ fn own_answer(
         Cause::OtherBlocker => "other_blocker",
         Cause::Rule(_) | Cause::NoRule | Cause::Paused | Cause::NotAsked => "rule",
     };
-    let value = |slot: &str| match slot {
-        "host" => host.as_str(),
-        "url" => url,
-        "rule" => rule.map_or("", |rule| rule.text.as_str()),
-        "list" => rule.map_or("", |rule| rule.list.as_str()),
-        "line" => line.as_str(),
-        "reason" => reason,
-        "client" => client.as_str(),
-        "profile" => told.policy.profile_of(told.client, Some(told.identity)),
-        "door" => told.door.as_str(),
-        "id" => id.as_str(),
-        _ => time.to_str().unwrap_or(""),
+    let values = SlotValues {
+        host: host.as_str(),
+        url,
+        rule: rule.map_or("", |rule| rule.text.as_str()),
+        list: rule.map_or("", |rule| rule.list.as_str()),
+        line: &line,
+        reason,
+        client: &client,
+        profile: told.policy.profile_of(told.client, Some(told.identity)),
+        door: told.door.as_str(),
+        id: &id,
+        time: time.to_str().unwrap_or(""),
     };
-    own_page::answer(page, host, &own_page::SLOTS.map(|slot| (slot, value(slot))))
+    own_page::answer(page, host, &values)
 }
 
 /// Since when a list is unchanged: `, unchanged since 12 Nov 2026, 14:03 UTC`.

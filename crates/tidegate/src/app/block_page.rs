@@ -12,8 +12,8 @@ use vocab::Complaint;
 /// Bytes of a page at most.
 const BYTES_MAX: u64 = 256 << 10;
 
-/// The page of a plan, or what is wrong with it.
-pub(crate) fn read(plan: &Plan, state_dir: &Path) -> Result<Option<BlockPage>, FileComplaint> {
+/// The page of a plan, or everything that is wrong with it.
+pub(crate) fn read(plan: &Plan, state_dir: &Path) -> Result<Option<BlockPage>, Vec<FileComplaint>> {
     let Some(named) = &plan.file.policy.block_page else { return Ok(None) };
     let wrong = |complaint: Complaint| plan.locate(complaint.under("policy.block_page"));
     let page = if named.starts_with("http://") || named.starts_with("https://") {
@@ -22,14 +22,13 @@ pub(crate) fn read(plan: &Plan, state_dir: &Path) -> Result<Option<BlockPage>, F
         let path = plan.base(state_dir).join(named);
         let text = text_of(&path).map_err(|why| {
             let message = format!("{}: {why}", path.display());
-            wrong(Complaint::new("", message).remedy("name a file of HTML, or a URL with https://"))
+            let complaint = Complaint::new("", message);
+            vec![wrong(complaint.remedy("name a file of HTML, or a URL with https://"))]
         })?;
         BlockPage::Html(text.into())
     };
-    match door_pixel::check_block_page(&page).into_iter().next() {
-        Some(complaint) => Err(wrong(complaint)),
-        None => Ok(Some(page)),
-    }
+    let complaints: Vec<_> = door_pixel::check_block_page(&page).into_iter().map(wrong).collect();
+    if complaints.is_empty() { Ok(Some(page)) } else { Err(complaints) }
 }
 
 fn text_of(path: &Path) -> io::Result<String> {

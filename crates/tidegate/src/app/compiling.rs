@@ -39,7 +39,7 @@ pub(crate) fn compile(
     // The signer needs a policy only where there is a pixel door.
     let tables = plan.file.pixel.as_ref().and_then(|_| shared_tables::seal(&mut rules));
     let page = block_page::read(plan, state_dir)
-        .map_err(|complaint| CommandFailure::complaints(&[complaint]))?;
+        .map_err(|complaints| CommandFailure::complaints(&complaints))?;
     let policy = Policy::new(rules.into(), profiles(plan));
     let policy = policy.with_list_times(changed).with_block_page(page);
     Ok(CompiledPolicy { policy, origin, tables })
