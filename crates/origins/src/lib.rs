@@ -16,6 +16,7 @@ mod leased;
 mod metered;
 mod need;
 mod origin;
+mod origin_connection;
 mod outgoing;
 mod parent;
 mod pool;
@@ -39,12 +40,13 @@ pub use connection_policy::{
     ConnectionPolicy, FreshConnection, HttpVersion, KeepAlive, OwnCertificate, ResponseTimeout,
     TermsOptions, TlsTerms,
 };
-pub use dialer::{AnyDestination, DialGuard, Dialer, OriginConnection};
+pub use dialer::{AnyDestination, DialGuard, Dialer};
 pub use discovery::{FoundServer, ResolveKind, SeekResult};
 pub use error::{Blame, DialError, SendError, UnansweredRequest};
 pub use known_origins::KnownOrigin;
 pub use metered::{BodyEnd, MeteredBody};
 pub use origin::{Origin, OriginError, OriginScheme, UrlHost};
+pub use origin_connection::OriginConnection;
 pub use outgoing::OutgoingAddresses;
 pub use parent::{BadParent, ParentHop, ParentKind, ParentProxy};
 pub use proxy_route::ProxyRoute;

@@ -6,8 +6,9 @@
 //! [`super::send`]'s. The gateway calls it, for requests and for health checks.
 
 use super::connection_policy::{ConnectionPolicy, FreshConnection};
-use super::dialer::{AnyDestination, Dialer, OriginConnection, tls_handshake, tls_name};
+use super::dialer::{AnyDestination, Dialer, tls_handshake, tls_name};
 use super::error::{DialError, SendError, UnansweredRequest};
+use super::origin_connection::OriginConnection;
 use super::pool::{OpenConnection, PoolKey};
 use super::send::{Origins, SendOptions, send_on};
 use super::server::{OriginServer, ServerAddress};

@@ -1,7 +1,7 @@
 //! HTTP over a connection that was just opened, in the version that was agreed.
 
-use super::dialer::OriginConnection;
 use super::error::SendError;
+use super::origin_connection::OriginConnection;
 use super::pool::OpenConnection;
 use http::Version;
 use http_engine::client::{AnswerLimits, connect_http1_with_limits, connect_http2_with_limits};

@@ -5,9 +5,10 @@
 //! reach is not asked of a parent either; where a name leads, the parent alone knows. A request of
 //! which anything was sent is never sent another way. The proxy door calls it.
 
-use super::dialer::{AnyDestination, CONNECT_TIMEOUT, DialGuard, Dialer, OriginConnection};
+use super::dialer::{AnyDestination, CONNECT_TIMEOUT, DialGuard, Dialer};
 use super::error::{DialError, SendError, UnansweredRequest};
 use super::origin::{Origin, OriginScheme, UrlHost};
+use super::origin_connection::OriginConnection;
 use super::parent::{ParentKind, ParentProxy};
 use super::proxy_route::{KnownParent, ProxyRoute, RouteStep};
 use super::send::{Origins, send_on};

@@ -67,6 +67,11 @@ impl UpstreamReach {
         }
     }
 
+    /// The host that is connected to for an upstream whose address has `host`.
+    pub(crate) fn target<'h>(&'h self, host: &'h UpstreamHost) -> &'h UpstreamHost {
+        self.to.as_ref().unwrap_or(host)
+    }
+
     /// Returns whether an answer from `address` can be nobody else's: TLS proves the server, or
     /// nothing leaves this machine.
     pub(crate) fn authenticates(&self, address: &UpstreamAddress) -> bool {
@@ -74,12 +79,10 @@ impl UpstreamReach {
             UpstreamProtocol::Tls | UpstreamProtocol::Https | UpstreamProtocol::Quic => {
                 self.check == CertificateCheck::Full || !self.pins.is_empty()
             }
-            UpstreamProtocol::Udp | UpstreamProtocol::Tcp => {
-                match self.to.as_ref().unwrap_or(&address.host) {
-                    UpstreamHost::Ip(ip) => ip.is_loopback(),
-                    UpstreamHost::Name(_) => false,
-                }
-            }
+            UpstreamProtocol::Udp | UpstreamProtocol::Tcp => match self.target(&address.host) {
+                UpstreamHost::Ip(ip) => ip.is_loopback(),
+                UpstreamHost::Name(_) => false,
+            },
         }
     }
 

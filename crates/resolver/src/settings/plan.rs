@@ -157,8 +157,7 @@ impl PlannedGroup {
 impl PlannedUpstream {
     /// True if its settings hold an address, so that no name is looked up for it.
     fn is_by_ip(&self) -> bool {
-        let host = self.dial_settings.to.as_ref().unwrap_or(&self.address.host);
-        matches!(host, UpstreamHost::Ip(_))
+        matches!(self.dial_settings.target(&self.address.host), UpstreamHost::Ip(_))
     }
 
     fn is_same(&self, other: &Self) -> bool {

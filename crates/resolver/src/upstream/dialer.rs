@@ -50,7 +50,7 @@ impl UpstreamDialer {
         &self,
         limit: Duration,
     ) -> Result<Vec<SocketAddr>, ExchangeError> {
-        let found = match self.dial_settings.to.as_ref().unwrap_or(&self.host) {
+        let found = match self.dial_settings.target(&self.host) {
             UpstreamHost::Ip(ip) => vec![*ip],
             UpstreamHost::Name(name) => {
                 let mut found =
@@ -94,7 +94,7 @@ impl UpstreamDialer {
         let mut stream = dial_with(proxy.address, limit, &self.dial_settings.dial)
             .await
             .map_err(|why| ExchangeError::from(why.reason))?;
-        let host = self.dial_settings.to.as_ref().unwrap_or(&self.host);
+        let host = self.dial_settings.target(&self.host);
         socks::connect(&mut stream, proxy.credentials.as_ref(), host, self.port)
             .await
             .map_err(|_: io::Error| ExchangeError::Unreachable)?;

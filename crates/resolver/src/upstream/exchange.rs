@@ -50,8 +50,7 @@ impl ReadyUpstream {
         let dial_settings = Rc::new(planned.dial_settings.clone());
         let place = UpstreamDialer::new(address, &dial_settings, bootstrap);
         let streams = |security| StreamTransport::new(place.clone(), security, Rc::clone(means));
-        let host = dial_settings.to.as_ref().unwrap_or(&address.host);
-        let transport = match (address.protocol, host) {
+        let transport = match (address.protocol, dial_settings.target(&address.host)) {
             (UpstreamProtocol::Udp, UpstreamHost::Ip(ip)) => {
                 let to = SocketAddr::new(*ip, address.port);
                 UpstreamTransport::Udp {

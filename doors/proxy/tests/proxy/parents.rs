@@ -52,6 +52,13 @@ fn a_parent_may_be_spoken_to_over_tls() {
     assert_eq!(curl(&["--proxytunnel", "-x", &format!("http://{child}"), &url]), "far");
 }
 
+/// Carries bytes both ways until the server has ended.
+fn carry(mut client: TcpStream, mut server: TcpStream) {
+    let (mut up, mut down) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+    std::thread::spawn(move || std::io::copy(&mut up, &mut down).ok());
+    let _ = std::io::copy(&mut server, &mut client);
+}
+
 /// A SOCKS5 proxy for one connection, which takes every name for 127.0.0.1 and tells the name.
 fn socks() -> (SocketAddr, std::sync::mpsc::Receiver<String>) {
     let (tell, told) = std::sync::mpsc::channel();
@@ -69,11 +76,7 @@ fn socks() -> (SocketAddr, std::sync::mpsc::Receiver<String>) {
         let port = u16::from_be_bytes([port[0], port[1]]);
         let server = TcpStream::connect(("127.0.0.1", port)).unwrap();
         client.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).unwrap();
-        let (mut up, mut down) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-        let up = std::thread::spawn(move || std::io::copy(&mut up, &mut down).ok());
-        let (mut server, mut client) = (server, client);
-        let _ = std::io::copy(&mut server, &mut client);
-        drop(up);
+        carry(client, server);
     });
     (address, told)
 }
@@ -113,12 +116,9 @@ fn socks4a() -> (SocketAddr, std::sync::mpsc::Receiver<String>) {
         }
         tell.send(String::from_utf8_lossy(&name).into_owned()).unwrap();
         let port = u16::from_be_bytes([head[2], head[3]]);
-        let mut server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let server = TcpStream::connect(("127.0.0.1", port)).unwrap();
         client.write_all(&[0, 90, 0, 0, 0, 0, 0, 0]).unwrap();
-        let (mut up, mut down) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-        let up = std::thread::spawn(move || std::io::copy(&mut up, &mut down).ok());
-        let _ = std::io::copy(&mut server, &mut client);
-        drop(up);
+        carry(client, server);
     });
     (address, told)
 }
@@ -215,10 +215,7 @@ fn two_proxies_that_are_each_others_parents_notice_it() {
     std::thread::spawn(move || {
         for client in relay.incoming() {
             let (client, server) = (client.unwrap(), TcpStream::connect(second).unwrap());
-            let (mut up, mut down) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-            std::thread::spawn(move || std::io::copy(&mut up, &mut down).ok());
-            let (mut server, mut client) = (server, client);
-            std::thread::spawn(move || std::io::copy(&mut server, &mut client).ok());
+            std::thread::spawn(move || carry(client, server));
         }
     });
     let origin = Origin::start(|_, _, _| Reply::Close(String::new()));
