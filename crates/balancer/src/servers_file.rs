@@ -61,10 +61,9 @@ pub(crate) enum BadServerLine {
 impl ServersFile {
     /// The file and the servers that it names now.
     pub(crate) fn open(path: &Path) -> Result<(Self, Vec<ServerDetails>), ServersFileError> {
-        let (sight, text) = read(path);
-        let servers = parse(&text?)?;
-        let file =
-            Self { path: path.to_owned(), due_ms: AtomicU64::new(0), seen: Mutex::new(sight) };
+        let seen = Mutex::new(sight(path));
+        let servers = parse(&read(path)?)?;
+        let file = Self { path: path.to_owned(), due_ms: AtomicU64::new(0), seen };
         Ok((file, servers))
     }
 
@@ -86,9 +85,9 @@ impl ServersFile {
         if now == *seen {
             return None;
         }
-        let (now, text) = read(&self.path);
+        // Seen before it is read: a change meanwhile is seen the next time.
         *seen = now;
-        Some(text.and_then(|text| parse(&text)))
+        Some(read(&self.path).and_then(|text| parse(&text)))
     }
 }
 
@@ -102,19 +101,15 @@ fn sight(path: &Path) -> FileSight {
     }
 }
 
-/// The sight of a file before it was read, and its text: a change meanwhile is seen the next time.
-fn read(path: &Path) -> (FileSight, Result<String, ServersFileError>) {
-    let before = sight(path);
-    let text = || -> io::Result<String> {
-        let mut text = String::new();
-        File::open(path)?.take(BYTES_MAX + 1).read_to_string(&mut text)?;
-        if text.len() as u64 > BYTES_MAX {
-            let message = format!("it is longer than {} KiB", BYTES_MAX >> 10);
-            return Err(io::Error::other(message));
-        }
-        Ok(text)
-    };
-    (before, text().map_err(ServersFileError::Unreadable))
+fn read(path: &Path) -> Result<String, ServersFileError> {
+    let mut text = String::new();
+    let file = File::open(path).map_err(ServersFileError::Unreadable)?;
+    file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(ServersFileError::Unreadable)?;
+    if text.len() as u64 > BYTES_MAX {
+        let message = format!("it is longer than {} KiB", BYTES_MAX >> 10);
+        return Err(ServersFileError::Unreadable(io::Error::other(message)));
+    }
+    Ok(text)
 }
 
 /// The servers of a file: `HOST`, `HOST:PORT` or a URL a line, then `weight=N` and `backup` if they

@@ -60,11 +60,6 @@ impl ForbiddenFiles {
                 self.patterns.iter().any(|pattern| pattern.matches(&path))
             }
     }
-
-    /// True if nothing is forbidden.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.endings.is_empty() && self.patterns.is_empty()
-    }
 }
 
 /// Every complaint about the patterns, and about files that the settings name and they forbid;
@@ -120,7 +115,7 @@ mod tests {
             assert!(forbidden.hold(path), "{path}");
         }
         assert!(!forbidden.hold("/x.php") && !forbidden.hold("/a.gz"));
-        assert!(ForbiddenFiles::new(&[]).is_empty());
+        assert!(!ForbiddenFiles::new(&[]).hold("/x.php"));
     }
 
     #[test]

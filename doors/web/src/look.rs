@@ -72,10 +72,8 @@ pub(crate) fn look(site: &Site, url: &str, whole: &PathTarget, now: Now) -> Path
 
 /// True for a file that is never sent: a script's source, or what the settings forbid.
 fn is_withheld(site: &Site, whole: &PathTarget) -> bool {
-    (!site.fastcgi.is_empty() || !site.forbidden.is_empty()) && {
-        let path = whole.text();
-        site.fastcgi.is_source(&path) || site.forbidden.hold(&path)
-    }
+    let path = whole.text();
+    site.fastcgi.is_source(&path) || site.forbidden.hold(&path)
 }
 
 /// A script, if it is a file of the site where it must be one.
