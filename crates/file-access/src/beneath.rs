@@ -123,6 +123,11 @@ impl FolderRoot {
         open
     }
 
+    /// Files that are never served.
+    pub fn private(&self) -> &PrivateFiles {
+        &self.private
+    }
+
     /// Opens what stands at `below`, a relative path; the root itself where it is empty.
     pub fn open_beneath(&self, below: &Path, flags: OFlags, now: Now) -> Result<OpenedFile, Errno> {
         self.current(now).open_beneath(below, flags, self.links)

@@ -125,6 +125,14 @@ impl PrivateFiles {
         self.set.store(Arc::new(set));
     }
 
+    /// `true` where a private path lies in `folder`, a real path, or is it: who moves that folder
+    /// moves what is private.
+    pub fn lie_in(&self, folder: &Path) -> bool {
+        self.paths.load().private.iter().any(|path| {
+            path.starts_with(folder) || path.canonicalize().is_ok_and(|it| it.starts_with(folder))
+        })
+    }
+
     /// Looks the paths up again: files were made there.
     pub fn refresh(&self) {
         let known = self.set.load_full();

@@ -7,10 +7,11 @@ use super::UploadRules;
 use super::budget::BudgetShare;
 use super::replay::ReplayBody;
 use bytes::{Bytes, BytesMut};
+use file_access::writable::write_all;
 use http_engine::content::CHUNK_BYTES;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
-use rustix::io::{Errno, pwrite};
+use rustix::io::Errno;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -155,20 +156,4 @@ fn unnamed_file(folder: &Path) -> Result<OwnedFd, Errno> {
         }
         Err(why) => Err(why),
     }
-}
-
-fn write_all(file: &OwnedFd, bytes: &[u8], mut at: u64) -> Result<(), Errno> {
-    let mut left = bytes;
-    while !left.is_empty() {
-        match pwrite(file, left, at) {
-            Ok(0) => return Err(Errno::IO),
-            Ok(count) => {
-                left = &left[count..];
-                at += count as u64;
-            }
-            Err(Errno::INTR) => {}
-            Err(why) => return Err(why),
-        }
-    }
-    Ok(())
 }
