@@ -6,6 +6,7 @@ import http.client
 import socket
 import ssl
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -76,6 +77,33 @@ def gzip_first(server, options):
             "busy": (time.process_time() - asker) / wall, "bytes": size / COPIES}
 
 
+def put(server, options):
+    """Files of 1 MB, each by a PUT of its own on one of four connections; every fourth name is new."""
+    body, count, failed = bytes(1_000_000), 240, []
+
+    def some(first):
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        for number in range(first, count, 4):
+            name = number if number % 4 == 0 else number % 4
+            connection.request("PUT", f"/put/{options.round}-{name}", body=body)
+            answer = connection.getresponse()
+            answer.read()
+            if answer.status not in (200, 201, 204):
+                failed.append(answer.status)
+        connection.close()
+
+    begun, asker, before = time.monotonic(), time.process_time(), server.cpu_seconds()
+    threads = [threading.Thread(target=some, args=(first,)) for first in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    if failed:
+        raise Wrong(f"{server.name} answers a PUT with {failed[0]}")
+    spent, wall = server.cpu_seconds() - before, time.monotonic() - begun
+    return {"cpu_us": 1e6 * spent / count, "per_second": count / wall, "busy": (time.process_time() - asker) / wall}
+
+
 def idle(server, options):
     """Memory of 5,000 connections that each have had one answer."""
     open_ones = []
@@ -115,6 +143,7 @@ CASES = {
     "tls-new": ("102 bytes, TLS, a connection each, ab -c50", "tls", load(ab, 3000, 50, SMALL, tls=True),
                 "cpu_us"),
     "idle": ("an idle keep-alive connection, of 5,000", "plain", idle, "bytes"),
+    "put": ("1 MB by PUT, four connections", "put", put, "cpu_us"),
     "log-wrk": ("102 bytes, keep-alive, wrk -c64, access log on", "log", keep_alive(SMALL), "cpu_us"),
 }
 LEVELS = (50, 100, 250, 500, 750, 1000)

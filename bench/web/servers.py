@@ -87,6 +87,7 @@ class Null(Server):
 
 class Tidegate(Server):
     name = "tidegate"
+    modes = (*Server.modes, "put")
     program = os.environ.get("TIDEGATE_BIN") or shutil.which(ROOT / "target/dist/tidegate") or \
         shutil.which(ROOT / "target/release/tidegate")
 
@@ -104,6 +105,8 @@ web:
 """
         if need == "gzip":
             site += "    compress: true\n"
+        if need == "put":
+            site += "    put: true\n    writers: [127.0.0.1]\n"
         if tls:
             site += f'    tls: {{ certificate: "{self.folder}/cert.pem", key: "{self.folder}/key.pem" }}\n'
         if need == "log":
@@ -118,6 +121,7 @@ web:
 
 class Nginx(Server):
     name = "nginx"
+    modes = (*Server.modes, "put")
     program = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
     number = 1
 

@@ -89,6 +89,7 @@ const BELOW_DOORS: &[&str] = &[
     "http-semantics",
     "disk-store",
     "file-access",
+    "webdav",
     "store",
     "http-cache",
     "null-answers",
@@ -272,6 +273,14 @@ pub(crate) const WALLS: &[Wall] = &[
         floor: 2,
         may: &["vocab"],
         never: &[RUN_TIME, LOGGING, HTTP, TLS],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "webdav",
+        folder: "crates/webdav",
+        floor: 2,
+        may: &["vocab", "file-access", "http-engine"],
+        never: &[TLS, LOGGING, SERVERS],
         purity: Purity::Free,
     },
     Wall {

@@ -92,12 +92,8 @@ pub(crate) enum FilePayload {
 }
 
 impl FileMeta {
-    /// The tag is strong: a file's inode, size or time (to the grain of the file system's clock)
-    /// changes with its bytes.
     pub(crate) fn new(facts: FileFacts, media: HeaderValue, path: &str, file: PathTarget) -> Self {
-        let nanos =
-            u128::from(facts.modified_secs) * 1_000_000_000 + u128::from(facts.modified_nanos);
-        let etag = ETag::strong(&format!("{:x}-{:x}-{nanos:x}", facts.inode, facts.len));
+        let etag = ETag::strong(&facts.tag());
         Self {
             etag: etag.as_ref().map(ETag::to_value),
             validators: Validators { etag, modified_unix_secs: Some(facts.modified_secs) },

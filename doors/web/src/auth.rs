@@ -79,11 +79,14 @@ impl SiteAuth {
         self.entries.iter().any(|entry| entry.pattern.matches(path))
     }
 
+    /// The number of the entry that guards this decoded path.
+    pub(crate) fn guard_of(&self, path: &str) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.pattern.matches(path))
+    }
+
     /// Returns what a request for this decoded path gets, without waiting.
     pub(crate) fn access(&self, path: &str, headers: &HeaderMap, now: Now) -> AuthAccess {
-        let Some(at) = self.entries.iter().position(|entry| entry.pattern.matches(path)) else {
-            return AuthAccess::Open;
-        };
+        let Some(at) = self.guard_of(path) else { return AuthAccess::Open };
         let Some(shown) = credentials(headers) else {
             return AuthAccess::Denied(self.entries[at].challenge.clone());
         };

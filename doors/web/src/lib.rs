@@ -42,6 +42,8 @@ mod store;
 mod table;
 mod tls;
 mod visit;
+mod write_visit;
+mod writing;
 
 pub use crate::access_log::{AccessLogChoice, AccessLogSettings, LogFormat};
 pub use crate::auth::AuthSettings;
@@ -55,4 +57,5 @@ pub use crate::settings::written::{
     CacheRule, HeaderRule, HiddenFiles, ListingMode, SiteRedirectSettings, SymlinkMode,
 };
 pub use crate::settings::{SiteSettings, TlsSettings, check};
+pub use crate::writing::{PutChoice, PutSettings};
 pub use http_front::ClientCertificate;

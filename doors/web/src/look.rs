@@ -71,7 +71,7 @@ pub(crate) fn look(site: &Site, url: &str, whole: &PathTarget, now: Now) -> Path
 }
 
 /// True for a file that is never sent: a script's source, or what the settings forbid.
-fn is_withheld(site: &Site, whole: &PathTarget) -> bool {
+pub(crate) fn is_withheld(site: &Site, whole: &PathTarget) -> bool {
     let path = whole.text();
     site.fastcgi.is_source(&path) || site.forbidden.hold(&path)
 }

@@ -25,6 +25,8 @@ pub(crate) enum WebOutcome {
     Luau(Box<Response<Body>>),
     /// The site's script in Luau failed.
     LuauFailed,
+    /// Answer to a request to write.
+    Written(Box<Response<Body>>),
     /// A name and a password are due.
     Unauthorized(HeaderValue),
     /// Too many passwords are being checked.
@@ -39,11 +41,16 @@ pub(crate) enum WebOutcome {
 }
 
 /// Why a request is not served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WebRefusal {
     Method,
     Path(BadPath),
     /// The handshake was another site's.
     Misdirected,
+    /// Writing is for others.
+    Writer,
+    /// A copy or a move leads to another site.
+    Destination,
     /// Must come by HTTPS, and names no host to send it to.
     Plain,
 }
@@ -56,6 +63,7 @@ impl WebOutcome {
             Self::Blocked(_) => Source::Policy,
             Self::File(_)
             | Self::Listing(_)
+            | Self::Written(_)
             | Self::Slash(_)
             | Self::Moved(..)
             | Self::Secure(_)

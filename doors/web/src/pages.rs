@@ -38,11 +38,22 @@ pub(crate) fn not_found() -> Response<Body> {
     page
 }
 
-/// Only reading is possible here.
-pub(crate) fn method() -> Response<Body> {
-    let mut page = plain(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are possible here.\n");
-    page.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+/// Only these methods are possible here.
+pub(crate) fn method(allow: &'static str) -> Response<Body> {
+    let text = format!("What is possible here: {allow}\n");
+    let mut page = plain(StatusCode::METHOD_NOT_ALLOWED, text);
+    page.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
     page
+}
+
+/// Writing is for others.
+pub(crate) fn no_writer() -> Response<Body> {
+    plain(StatusCode::FORBIDDEN, "You may not write here.\n")
+}
+
+/// A copy or a move leads to another site (RFC 4918 §9.8.5).
+pub(crate) fn other_site() -> Response<Body> {
+    plain(StatusCode::BAD_GATEWAY, "The destination is no path of this site.\n")
 }
 
 /// The connection's handshake was for another site (RFC 9110 §15.5.20): a browser opens a new one.

@@ -113,6 +113,11 @@ impl PathTarget {
         Ok(Self { path: whole })
     }
 
+    /// A relative path below a root, as it is on disk.
+    pub(crate) fn of_path(below: &Path) -> Self {
+        Self { path: [b"/", below.as_os_str().as_bytes()].concat() }
+    }
+
     /// The path as text, from the slash; what is no UTF-8 is replaced.
     pub(crate) fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.path)

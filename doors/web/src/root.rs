@@ -15,7 +15,7 @@ use std::sync::Arc;
 use vocab::Now;
 
 /// The folder of a site.
-pub(crate) struct SiteRoot(FolderRoot);
+pub(crate) struct SiteRoot(Arc<FolderRoot>);
 
 /// Tells what stands at a path.
 pub(crate) enum FoundPath {
@@ -85,7 +85,13 @@ impl SiteRoot {
             SymlinkMode::Refuse => SymlinkPolicy::Refuse,
             SymlinkMode::Follow => SymlinkPolicy::Follow,
         };
-        FolderRoot::open(path, links, Arc::clone(private), now).map(Self)
+        let root = FolderRoot::open(path, links, Arc::clone(private), now)?;
+        Ok(Self(Arc::new(root)))
+    }
+
+    /// The folder, for whoever writes in it.
+    pub(crate) fn shared(&self) -> Arc<FolderRoot> {
+        Arc::clone(&self.0)
     }
 
     /// The folder's path, for programs that open its files themselves.
@@ -151,6 +157,14 @@ impl NotOpened {
 }
 
 impl FileFacts {
+    /// The file's entity tag, without quotes. It is strong: a file's inode, size or time (to the
+    /// grain of the file system's clock) changes with its bytes.
+    pub(crate) fn tag(&self) -> String {
+        let nanos =
+            u128::from(self.modified_secs) * 1_000_000_000 + u128::from(self.modified_nanos);
+        format!("{:x}-{:x}-{nanos:x}", self.inode, self.len)
+    }
+
     /// By what the file is known where its coded forms are kept.
     pub(crate) fn id(&self) -> FileId {
         FileId {

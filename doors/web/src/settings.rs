@@ -21,6 +21,7 @@ use crate::compress::CompressChoice;
 use crate::fastcgi::FastcgiChoice;
 use crate::forbidden_files::FORBIDDEN_DEFAULT;
 use crate::hsts::HstsSettings;
+use crate::writing::PutChoice;
 use schemars::JsonSchema;
 use scripting::LuauChoice;
 use serde::{Deserialize, Serialize};
@@ -93,6 +94,17 @@ pub struct SiteSettings {
     pub fastcgi: BTreeMap<String, FastcgiChoice>,
     /// Paths that ask for a name and a password. Default none.
     pub auth: Vec<AuthSettings>,
+    /// Files are written by `PUT`, and by `PATCH` for ranges: `true`, `false`, or in detail. A file
+    /// is there whole or not at all. Writes come from `writers`, or with a name that `auth` has
+    /// checked at their path. Default false.
+    pub put: PutChoice,
+    /// True if files are removed by `DELETE`. Default false.
+    pub delete: bool,
+    /// True for all of `WebDAV`, as file managers speak it: `PUT`, `PATCH` and `DELETE`, of folders
+    /// too, `MKCOL`, `COPY`, `MOVE`, `PROPFIND` and locks. Default false.
+    pub webdav: bool,
+    /// Networks of clients that write without a name. At most 64. Default none.
+    pub writers: Vec<Text<Network>>,
     /// A script in Luau that looks at requests and answers of the site. Default none.
     pub script: Option<LuauChoice>,
     /// An access log. Default none: the ledger has every request anyway.
@@ -138,6 +150,10 @@ impl Default for SiteSettings {
             compress: CompressChoice::default(),
             fastcgi: BTreeMap::new(),
             auth: Vec::new(),
+            put: PutChoice::default(),
+            delete: false,
+            webdav: false,
+            writers: Vec::new(),
             script: None,
             access_log: None,
             redirect_https: false,

@@ -47,17 +47,19 @@ pub(crate) fn shape(
             own_page = None;
             *answer
         }
+        (WebOutcome::Written(answer), site) => {
+            let mut response = *answer;
+            dress(site, target, &mut response);
+            return (response, FilePayload::Streaming);
+        }
         (WebOutcome::LuauFailed, _) => pages::luau_failed(),
         (WebOutcome::Unauthorized(challenge), _) => pages::unauthorized(challenge),
         (WebOutcome::Busy, _) => pages::script_failed(StatusCode::SERVICE_UNAVAILABLE),
         (WebOutcome::Secure(location), _) => pages::secure(location),
-        (WebOutcome::Refused(WebRefusal::Plain), _) => pages::bad_request("This site is reached by HTTPS"),
         (WebOutcome::Listing(listed), _) => {
             listing::answer(listed, head.uri.query().unwrap_or(""), &head.headers)
         }
-        (WebOutcome::Refused(WebRefusal::Method), _) => pages::method(),
-        (WebOutcome::Refused(WebRefusal::Misdirected), _) => pages::misdirected(),
-        (WebOutcome::Refused(WebRefusal::Path(why)), _) => pages::bad_request(&why.to_string()),
+        (WebOutcome::Refused(why), site) => refused(why, site),
         (WebOutcome::NotOpened(NotOpened::NotFound), _)
         // A file is a site's.
         | (WebOutcome::File(_), None) => pages::not_found(),
@@ -83,6 +85,20 @@ pub(crate) fn shape(
         *response.body_mut() = Body::empty();
     }
     (response, FilePayload::Buffered)
+}
+
+fn refused(why: WebRefusal, site: Option<&Site>) -> Response<Body> {
+    match why {
+        WebRefusal::Method => {
+            let writing = site.and_then(|site| site.writing.as_ref());
+            pages::method(writing.map_or("GET, HEAD", |it| it.methods().allow()))
+        }
+        WebRefusal::Path(why) => pages::bad_request(&why.to_string()),
+        WebRefusal::Misdirected => pages::misdirected(),
+        WebRefusal::Writer => pages::no_writer(),
+        WebRefusal::Destination => pages::other_site(),
+        WebRefusal::Plain => pages::bad_request("This site is reached by HTTPS"),
+    }
 }
 
 /// Applies the site's rules about header fields.

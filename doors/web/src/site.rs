@@ -20,6 +20,7 @@ use crate::settings::SiteSettings;
 use crate::settings::file_below_root;
 use crate::settings::written::{HiddenFiles, ListingMode};
 use crate::store::{FileStore, FolderWatcher};
+use crate::writing::SiteWriting;
 use file_access::beneath::RootError;
 use file_access::private_files::PrivateFiles;
 use http::HeaderValue;
@@ -49,6 +50,7 @@ pub(crate) struct Site {
     pub(crate) compress: Option<SiteCompression>,
     pub(crate) fastcgi: FastcgiServers,
     pub(crate) auth: SiteAuth,
+    pub(crate) writing: Option<SiteWriting>,
     /// Asked about requests and answers.
     pub(crate) script: Option<LuauScript>,
     pub(crate) log: Option<Arc<AccessLog>>,
@@ -144,6 +146,7 @@ impl Site {
                 listen: settings.listen.iter().map(|listen| listen.0.clone()).collect(),
                 hosts: hosts.collect(),
                 path: settings.path.as_str().into(),
+                writing: SiteWriting::new(settings, &root),
                 root,
                 handshake_demand: HandshakeDemand::of(number, settings),
                 index: settings.index.clone(),

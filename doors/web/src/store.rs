@@ -20,7 +20,7 @@ use crate::root::{FileFacts, FoundFile, FoundPath, NotOpened, SiteRoot};
 use crate::rules::SiteRules;
 use file_access::beneath::OpenFolder;
 use http_engine::content;
-use http_engine::encoding::ContentCoding;
+use http_engine::encoding::{ContentCoding, PREFERENCE};
 use quick_cache::sync::Cache;
 use quick_cache::{Equivalent, Weighter};
 use rustix::fd::OwnedFd;
@@ -120,6 +120,22 @@ impl FileStore {
         }
         cache.remove_if(&key, |it| Arc::ptr_eq(it, &kept));
         None
+    }
+
+    /// Gives up every form of the file at this path.
+    pub(crate) fn forget(&self, url: &str) {
+        let Some(cache) = &self.cache else { return };
+        let codings = PREFERENCE.map(StoredForm::Coded);
+        for form in std::iter::once(StoredForm::Plain).chain(codings) {
+            cache.remove(&KeyRef { path: url, form });
+        }
+    }
+
+    /// Gives up every file.
+    pub(crate) fn forget_all(&self) {
+        if let Some(cache) = &self.cache {
+            cache.clear();
+        }
     }
 
     /// Reads a small file and keeps it, if that can be done at once and in safety. `seen` is what

@@ -15,6 +15,7 @@ use crate::outcome::{WebOutcome, WebRefusal};
 use crate::path::PathTarget;
 use crate::script;
 use crate::site::Site;
+use crate::write_visit::{self, WriteRequest};
 use http::{Method, request};
 use http_engine::Incoming;
 use http_front::scripts::{self, ScriptedClient, ScriptedCourse};
@@ -89,6 +90,12 @@ async fn act(
     let (site, now) = (visit.site, visit.now);
     if let Some((to, status)) = site.rules.redirect(&path) {
         return WebOutcome::Moved(to, status);
+    }
+    if let Some(writing) = site.writing.as_ref().filter(|it| it.takes(&head.method)) {
+        let (host, user) = (visit.host, visit.user.as_deref());
+        let client = visit.context.client_ip();
+        let request = WriteRequest { site, writing, target, head, host, user, client, now };
+        return write_visit::answer(request, body).await;
     }
     if !reads(head) && site.fastcgi.is_empty() {
         return WebOutcome::Refused(WebRefusal::Method);

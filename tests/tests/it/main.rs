@@ -52,4 +52,5 @@ mod structured_errors;
 mod subscriptions;
 mod taken_over;
 mod walls;
+mod webdav;
 mod why_equals_deed;

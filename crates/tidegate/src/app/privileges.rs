@@ -219,6 +219,7 @@ fn prepare(place: &WritablePlace, account: &SystemAccount) {
                 let _ = sandbox::give_ownership(path, account, None);
             }
         }
+        WritablePlace::Site(_) => {}
         WritablePlace::Log(path) => {
             let _ = OpenOptions::new().create_new(true).append(true).mode(0o640).open(path);
             if path.is_file() {
@@ -263,7 +264,21 @@ pub(crate) fn warnings(plan: &Plan, state: &Path) -> Vec<String> {
             account.name
         )
     });
-    told.collect()
+    let sites = needs.writable_places.iter().filter_map(|place| match place {
+        WritablePlace::Site(path) => Some(path),
+        WritablePlace::Folder(_) | WritablePlace::Log(_) | WritablePlace::Replaced(_) => None,
+    });
+    let unwritable = sites
+        .filter(|path| path.exists() && !has_access(path, &account, READ | WRITE | SEARCH))
+        .map(|path| {
+            format!(
+                "{}: clients of this site write, and the user {} cannot: give that user or its \
+                 group the right to",
+                path.display(),
+                account.name
+            )
+        });
+    told.chain(unwritable).collect()
 }
 
 /// One line about what would hold, for `check`.

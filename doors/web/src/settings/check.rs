@@ -53,11 +53,17 @@ impl SiteSettings {
         complaints
     }
 
+    /// True if clients write files of the site.
+    pub fn is_written(&self) -> bool {
+        crate::writing::is_written(self)
+    }
+
     fn check_dynamic(&self) -> Vec<Complaint> {
         let under = |name: &'static str| move |it: Complaint| it.under(name);
         let mut complaints: Vec<Complaint> =
             self.compress.check().into_iter().map(under("compress")).collect();
         complaints.extend(crate::fastcgi::check(&self.fastcgi).into_iter().map(under("fastcgi")));
+        complaints.extend(crate::writing::check(self));
         complaints.extend(crate::auth::check(&self.auth).into_iter().map(under("auth")));
         if let Some(script) = &self.script {
             complaints.extend(script.settings().check().into_iter().map(under("script")));

@@ -150,7 +150,7 @@ fn a_site_has_its_own_pages_for_errors() {
     // A page that is not there leaves ours.
     let post = edge.ask("POST /", &[("Content-Length", "0")]);
     assert_eq!((post.status, post.field("allow")), (405, "GET, HEAD"));
-    assert!(post.text().contains("GET and HEAD"));
+    assert!(post.text().contains("GET, HEAD"));
     // A reason is never hidden.
     assert!(edge.ask_host("blocked.example", "GET /", &[]).text().contains("list mine, line 1"));
 }

@@ -18,3 +18,4 @@ mod safety;
 mod scripts;
 mod sites;
 mod support;
+mod writing;

@@ -32,6 +32,8 @@ pub(super) struct SystemNeeds {
 pub(super) enum WritablePlace {
     /// Everything in a folder.
     Folder(PathBuf),
+    /// The folder of a site whose clients write in it. It is the owner's: rights are not changed.
+    Site(PathBuf),
     /// A file that is appended to.
     Log(PathBuf),
     /// A file that is replaced by one that is written beside it.
@@ -42,7 +44,7 @@ impl WritablePlace {
     /// The folder that must be writable.
     pub(super) fn folder(&self) -> &Path {
         match self {
-            Self::Folder(path) => path,
+            Self::Folder(path) | Self::Site(path) => path,
             Self::Log(path) | Self::Replaced(path) => {
                 path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
             }
@@ -107,6 +109,8 @@ fn writable_places(plan: &Plan, state: &Path) -> Vec<WritablePlace> {
     all.extend(disks.map(|disk| WritablePlace::Folder(state.join(&disk.path))));
     let uploads = file.gateway.as_ref().and_then(|door| door.uploads.disk_folder.as_ref());
     all.extend(uploads.map(|folder| WritablePlace::Folder(state.join(folder))));
+    let written = file.web.iter().filter(|site| site.is_written());
+    all.extend(written.map(|site| WritablePlace::Site(base.join(&site.root))));
     let logs = file.web.iter().filter_map(|site| site.access_log.as_ref());
     let logs = logs.map(door_web::AccessLogChoice::settings).filter(|log| log.file != "stdout");
     all.extend(logs.map(|log| WritablePlace::Log(base.join(log.file))));
@@ -176,12 +180,14 @@ mod tests {
     fn what_is_written_and_read_is_found_in_every_section() {
         let needs = needs(
             "proxy: { listen: [\"http://127.0.0.1:0\"], cache: { disk: { path: cache, size: 1GiB } } }\n\
-             web: [{ listen: [\"http://127.0.0.1:0\"], root: www, access_log: /var/log/t/a.log }]\n\
+             web: [{ listen: [\"http://127.0.0.1:0\"], root: www, access_log: /var/log/t/a.log,\
+             put: true, writers: [127.0.0.1] }]\n\
              dns: { listen: [\"tls://127.0.0.1:0\"], certificate: { cert: a.pem, key: /b.key } }\n",
         );
         assert_eq!(
             needs.folders(Path::new("/var/lib/tidegate")),
-            ["/var/lib/tidegate", "/var/lib/tidegate/cache", "/var/log/t"].map(PathBuf::from)
+            ["/var/lib/tidegate", "/var/lib/tidegate/cache", "/etc/tidegate/www", "/var/log/t"]
+                .map(PathBuf::from)
         );
         let certificates = ["/etc/tidegate/a.pem", "/b.key"].map(PathBuf::from);
         assert!(certificates.iter().all(|path| needs.certificates.contains(path)), "{needs:?}");
