@@ -247,6 +247,14 @@ class Process:
             total += int(fields[11]) + int(fields[12])
         return total / TICK
 
+    def cpu_seconds_with_ended(self):
+        """The same with all that its programs took which have ended."""
+        total = 0
+        for pid in family(self.process.pid):
+            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+            total += sum(int(it) for it in fields[11:15])
+        return total / TICK
+
     def resident_bytes(self):
         return sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
                    for pid in family(self.process.pid))

@@ -104,6 +104,14 @@ def put(server, options):
     return {"cpu_us": 1e6 * spent / count, "per_second": count / wall, "busy": (time.process_time() - asker) / wall}
 
 
+def cgi(server, options):
+    """A shell script that says a line, one for each request, four at a time; its own time counts."""
+    before = server.cpu_seconds_with_ended()
+    figures = ab(server, 1000, 4, "/cgi-bin/hello")
+    spent = server.cpu_seconds_with_ended() - before
+    return {"cpu_us": 1e6 * spent / figures["count"], "per_second": figures["per_second"], "busy": figures["busy"]}
+
+
 def idle(server, options):
     """Memory of 5,000 connections that each have had one answer."""
     open_ones = []
@@ -144,6 +152,7 @@ CASES = {
                 "cpu_us"),
     "idle": ("an idle keep-alive connection, of 5,000", "plain", idle, "bytes"),
     "put": ("1 MB by PUT, four connections", "put", put, "cpu_us"),
+    "cgi": ("a CGI script of the shell, ab -c4", "cgi", cgi, "cpu_us"),
     "log-wrk": ("102 bytes, keep-alive, wrk -c64, access log on", "log", keep_alive(SMALL), "cpu_us"),
 }
 LEVELS = (50, 100, 250, 500, 750, 1000)

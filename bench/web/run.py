@@ -4,7 +4,7 @@
     TIDEGATE_BIN=... bench/web/run.py [case or table ...]
 
 Cases: small-new small-new-1000 small-ab-100 small-ab small-ab-500 small-wrk large-new large-wrk gzip-first
-gzip-again tls-wrk tls-new idle put log-wrk. Tables (the reference's, ab with 50 to 1,000 clients, with plots): index jquery
+gzip-again tls-wrk tls-new idle put cgi log-wrk. Tables (the reference's, ab with 50 to 1,000 clients, with plots): index jquery
 compressed tls. Rounds alternate between the servers, the median counts, and answers are checked
 before each; `--pairs 9 --servers tidegate,nginx` compares two in pairs, for small differences. Needs ab, wrk, cc
 and openssl; nginx, lighttpd, Apache and Caddy where they are installed. Results go to bench/out: text, JSON and SVG.
@@ -43,6 +43,8 @@ def prepare(folder, rounds):
     www.mkdir()
     (folder / "ngx").mkdir()
     (www / "put").mkdir()
+    (folder / "cgi").mkdir()
+    (folder / "cgi" / "hello").write_text("#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\nhello\\n'\n")
     dice = random.Random(3)
     words = [bytes(dice.choices(b"abcdefghijklmnopqrstuvwxyz", k=dice.randint(2, 9))) for _ in range(400)]
     script = b""
@@ -63,6 +65,8 @@ def prepare(folder, rounds):
     for path in [folder, www, *www.iterdir(), folder / "ngx"]:
         path.chmod(0o755 if path.is_dir() else 0o644)
     (folder / "ngx").chmod(0o777)
+    (folder / "cgi").chmod(0o755)
+    (folder / "cgi" / "hello").chmod(0o755)
     (www / "put").chmod(0o777)
     return files
 

@@ -87,7 +87,7 @@ class Null(Server):
 
 class Tidegate(Server):
     name = "tidegate"
-    modes = (*Server.modes, "put")
+    modes = (*Server.modes, "put", "cgi")
     program = os.environ.get("TIDEGATE_BIN") or shutil.which(ROOT / "target/dist/tidegate") or \
         shutil.which(ROOT / "target/release/tidegate")
 
@@ -105,6 +105,8 @@ web:
 """
         if need == "gzip":
             site += "    compress: true\n"
+        if need == "cgi":
+            site += f'    cgi: {{ "/cgi-bin/*": "{self.folder}/cgi" }}\n'
         if need == "put":
             site += "    put: true\n    writers: [127.0.0.1]\n"
         if tls:
@@ -137,12 +139,16 @@ class Nginx(Server):
 class Lighttpd(Server):
     name = "lighttpd"
     program = shutil.which("lighttpd") or shutil.which("/usr/sbin/lighttpd")
-    modes = ("plain", "gzip", "log")
+    modes = ("plain", "gzip", "log", "cgi")
     number = 2
 
     def config(self, need):
         access = f'accesslog.filename = "{self.folder}/lighttpd-access.log"' if need == "log" else ""
         modules = '"mod_deflate"' + (', "mod_accesslog"' if need == "log" else "")
+        if need == "cgi":
+            modules = '"mod_alias", "mod_cgi"'
+            access = f'alias.url = ("/cgi-bin/" => "{self.folder}/cgi/")\n' \
+                     '$HTTP["url"] =~ "^/cgi-bin/" { cgi.assign = ("" => "") }'
         return configured("web/lighttpd.conf", folder=self.folder, port=self.port, modules=modules, access=access,
                           workers=method.workers())
 

@@ -49,6 +49,16 @@ impl HttpAnswer {
         answer
     }
 
+    /// Reads one answer that ends with its connection, as one to HTTP/1.0 does.
+    pub fn read_to_end(stream: &mut impl Read) -> Self {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        let end = bytes.windows(4).position(|it| it == b"\r\n\r\n").unwrap();
+        let mut answer = Self::head(&bytes[..end]);
+        answer.body = bytes.split_off(end + 4);
+        answer
+    }
+
     fn head(bytes: &[u8]) -> Self {
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         let mut lines = text.split("\r\n");

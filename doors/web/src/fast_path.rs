@@ -221,6 +221,7 @@ impl WebFastPath {
                 || match look::look(site, path, &PathTarget::parse(path).ok()?, now) {
                     PathContent::File(FileSource::Kept(kept)) => Some(kept),
                     PathContent::Script(_)
+                    | PathContent::Program(_)
                     | PathContent::File(FileSource::Open(..) | FileSource::Coded(..))
                     | PathContent::Slash
                     | PathContent::Folder(_)

@@ -1,45 +1,22 @@
-//! `FastCGI`: requests for scripts, answered by another program over a socket.
+//! `FastCGI`: which paths are scripts that another program answers over a socket.
 //!
-//! A pattern of paths says which program; a connection serves one request at a time and is kept.
-//! The script must be a file of the site unless its folder is elsewhere. It starts no program.
-//! Called by `request`.
+//! A pattern of paths says which program. The script must be a file of the site unless its folder
+//! is elsewhere. The `cgi` crate asks it. Called by `look` and `script`.
 
-mod answer;
-mod exchange;
-mod names;
-mod pool;
-mod records;
 mod settings;
-mod stderr;
-mod variables;
 
-pub(crate) use self::exchange::{BodyWanted, ScriptAnswer};
 pub(crate) use self::settings::check;
 pub use self::settings::{FastcgiChoice, FastcgiSettings};
-pub(crate) use self::variables::{CallSecurity, ClientTrust, ScriptCall};
 
-use self::exchange::{ScriptBroken, ScriptRequest, drive};
-use self::pool::{FastcgiPool, NoConnection, SocketAge};
-use self::records::KeepConnection;
-use self::settings::FastcgiAddress;
-use self::stderr::ScriptStderr;
 use crate::forbidden_files;
 use crate::pattern::PathPattern;
-use http::{Method, StatusCode};
-use http_body::Body as _;
+use cgi::{FastcgiAddress, FastcgiOptions, ScriptAnswer, ScriptCall, ScriptFailure};
 use http_engine::Body;
-use http_engine::body::{ReadError, read_all};
 use ledger::Ledger;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::oneshot;
-use tokio::task::spawn_local;
-
-/// A body of unknown length (chunked) is held until its length is known, up to so many bytes: a
-/// script must be told the length first.
-const UNKNOWN_BODY_BYTES_MAX: usize = 1 << 20;
+use vocab::Now;
 
 /// The programs of one site.
 pub(crate) struct FastcgiServers {
@@ -51,7 +28,7 @@ pub(crate) struct FastcgiServers {
 /// One program.
 pub(crate) struct FastcgiServer {
     settings: FastcgiSettings,
-    pool: Arc<FastcgiPool>,
+    server: cgi::FastcgiServer,
 }
 
 /// The script that a path leads to.
@@ -72,31 +49,13 @@ pub(crate) enum ScriptLookup {
     Remote,
 }
 
-/// Why there is no answer from a script.
-#[derive(Debug)]
-pub(crate) enum ScriptFailure {
-    /// The body is longer than a script is given.
-    BodyTooLarge,
-    /// The body broke off or came too slowly.
-    Body,
-    /// Too many requests wait for a connection.
-    Busy,
-    /// The server cannot be reached.
-    Down(String),
-    /// Did not answer in time.
-    TimedOut,
-    /// What it answered is no answer.
-    Bad(String),
-}
-
 impl FastcgiServers {
     /// With settings that are right; what is not is passed over.
     pub(crate) fn new(settings: &BTreeMap<String, FastcgiChoice>) -> Self {
         let server = |choice: &FastcgiChoice| {
             let settings = choice.settings();
-            let address = FastcgiAddress::parse(&settings.server).ok()?;
-            let pool = FastcgiPool::new(address, settings.keep, settings.connections);
-            Some(Arc::new(FastcgiServer { settings, pool }))
+            let server = cgi::FastcgiServer::new(options(&settings)?);
+            Some(Arc::new(FastcgiServer { settings, server }))
         };
         let compiled = |pattern: &str, choice: &FastcgiChoice| {
             let case = choice.settings().ignore_case;
@@ -173,72 +132,33 @@ impl FastcgiServers {
 
     /// Connections opened so far.
     pub(crate) fn connections(&self) -> u32 {
-        self.servers.iter().map(|(_, server)| server.pool.opened()).sum()
+        self.servers.iter().map(|(_, server)| server.server.opened()).sum()
     }
 
     /// Asks a script. `call.body_len` is filled in here.
     pub(crate) async fn ask(
         &self,
         script: &FoundScript,
-        mut call: ScriptCall<'_>,
+        call: ScriptCall<'_>,
         body: Body,
         ledger: &Ledger,
+        now: Now,
     ) -> Result<ScriptAnswer, ScriptFailure> {
-        let settings = &script.server.settings;
-        let (body, len) = sized(body, settings).await?;
-        call.body_len = len;
-        let root = settings.root.as_ref().map(PathBuf::from);
-        if let Some(root) = &root {
-            call.root = root;
-        }
-        let parameters = variables::encode(&call, &settings.params);
-        let is_head = *call.method == Method::HEAD;
-        let mut request = Some(ScriptRequest {
-            parameters: parameters.clone(),
-            body,
-            body_len: len,
-            wanted: if is_head { BodyWanted::HeadOnly } else { BodyWanted::HeadAndBody },
-            timeout: settings.timeout.0.0,
-            keep: if settings.keep > 0 { KeepConnection::Open } else { KeepConnection::Close },
-        });
-        // A kept connection may close just as it is used. What has no body and changes nothing may
-        // be asked once more on a new one.
-        let may_repeat = len == 0 && (is_head || *call.method == Method::GET);
-        let mut age = SocketAge::Reused;
-        loop {
-            let lease = script.server.pool.acquire(age, settings.timeout.0.0).await?;
-            let was_reused = lease.age == SocketAge::Reused;
-            let Some(this) = request.take() else { return Err(ScriptFailure::Busy) };
-            if may_repeat && was_reused {
-                request = Some(this.retry_copy(&parameters));
-            }
-            let stderr = ScriptStderr::new(ledger.clone(), &[call.host, &script.name].concat());
-            let (sender, receiver) = oneshot::channel();
-            spawn_local(drive(lease, this, stderr, sender));
-            match receiver.await {
-                Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err(ScriptBroken::Closed | ScriptBroken::Io(_))) if request.is_some() => {
-                    age = SocketAge::Fresh;
-                }
-                Ok(Err(why)) => return Err(why.into()),
-                Err(_) => return Err(ScriptFailure::Bad("the exchange was cut off".into())),
-            }
-        }
+        script.server.server.ask(call, body, ledger, now).await
     }
 }
 
-impl ScriptRequest {
-    /// The same without a body, to be sent again.
-    fn retry_copy(&self, parameters: &bytes::BytesMut) -> Self {
-        Self {
-            parameters: parameters.clone(),
-            body: Body::empty(),
-            body_len: 0,
-            wanted: self.wanted,
-            timeout: self.timeout,
-            keep: self.keep,
-        }
-    }
+/// The options of a server; none where its address is none.
+fn options(settings: &FastcgiSettings) -> Option<FastcgiOptions> {
+    Some(FastcgiOptions {
+        address: FastcgiAddress::parse(&settings.server).ok()?,
+        keep: settings.keep,
+        connections: settings.connections,
+        params: settings.params.clone(),
+        root: settings.root.as_ref().map(PathBuf::from),
+        timeout: settings.timeout.0.0,
+        body_max: settings.body_max.bytes(),
+    })
 }
 
 impl FastcgiServer {
@@ -268,23 +188,6 @@ impl FoundScript {
     }
 }
 
-/// The body with its exact length: as the client gave it, or by holding the body.
-async fn sized(body: Body, settings: &FastcgiSettings) -> Result<(Body, u64), ScriptFailure> {
-    let max = settings.body_max.bytes();
-    if let Some(len) = body.size_hint().exact() {
-        return if len <= max { Ok((body, len)) } else { Err(ScriptFailure::BodyTooLarge) };
-    }
-    let held_max = usize::try_from(max).unwrap_or(usize::MAX).min(UNKNOWN_BODY_BYTES_MAX);
-    match read_all(body, held_max, settings.timeout.0.0).await {
-        Ok(bytes) => {
-            let len = bytes.len() as u64;
-            Ok((Body::full(bytes), len))
-        }
-        Err(ReadError::TooLarge) => Err(ScriptFailure::BodyTooLarge),
-        Err(ReadError::TooSlow | ReadError::Broken(_)) => Err(ScriptFailure::Body),
-    }
-}
-
 /// Where the script's name ends: after the first `mark` at whose end a part of the path ends.
 fn split<'p>(path: &'p str, mark: &str) -> (&'p str, &'p str) {
     if mark.is_empty() {
@@ -294,57 +197,6 @@ fn split<'p>(path: &'p str, mark: &str) -> (&'p str, &'p str) {
     let end = ends.into_iter().find(|end| path[*end..].is_empty() || path[*end..].starts_with('/'));
     path.split_at(end.unwrap_or(path.len()))
 }
-
-impl ScriptFailure {
-    /// The status that says so.
-    pub(crate) fn status(&self) -> StatusCode {
-        match self {
-            Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Body => StatusCode::BAD_REQUEST,
-            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Down(_) | Self::Bad(_) => StatusCode::BAD_GATEWAY,
-            Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
-        }
-    }
-}
-
-impl From<NoConnection> for ScriptFailure {
-    fn from(why: NoConnection) -> Self {
-        match why {
-            NoConnection::Busy => Self::Busy,
-            NoConnection::Refused(why) => Self::Down(why.to_string()),
-            NoConnection::TimedOut => Self::Down("it takes no connection".into()),
-        }
-    }
-}
-
-impl From<ScriptBroken> for ScriptFailure {
-    fn from(why: ScriptBroken) -> Self {
-        match why {
-            ScriptBroken::TimedOut => Self::TimedOut,
-            ScriptBroken::ClientBody | ScriptBroken::ClientGone => Self::Body,
-            ScriptBroken::Io(_)
-            | ScriptBroken::Closed
-            | ScriptBroken::Record(_)
-            | ScriptBroken::Head(_) => Self::Bad(why.to_string()),
-        }
-    }
-}
-
-impl fmt::Display for ScriptFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BodyTooLarge => f.write_str("the body is longer than a script is given"),
-            Self::Body => f.write_str("the body broke off"),
-            Self::Busy => f.write_str("too many requests wait for the FastCGI server"),
-            Self::Down(why) => write!(f, "the FastCGI server cannot be reached: {why}"),
-            Self::TimedOut => f.write_str("the FastCGI server did not answer in time"),
-            Self::Bad(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for ScriptFailure {}
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,8 @@
 //! The web door: files of a folder, with the conditions and ranges of RFC 9110, and nothing outside
 //! the folder.
 //!
-//! It starts no program: scripts are answered by a `FastCGI` server. A request
-//! reads from top to bottom in `request`.
+//! Scripts are answered by a `FastCGI` server or, where the settings say so, by a CGI program. A
+//! request reads from top to bottom in `request`.
 //! The binary makes a [`WebDoor`] from the list of sites and hands it connections.
 
 mod access_log;
@@ -28,6 +28,7 @@ mod pages;
 mod parts;
 mod path;
 mod pattern;
+mod programs;
 mod record;
 mod request;
 mod root;
@@ -53,6 +54,7 @@ pub use crate::fastcgi::{FastcgiChoice, FastcgiSettings};
 pub use crate::folder::{FolderService, RequestCarrier, SiteFolder, WebVisitor, check_folder};
 pub use crate::hsts::HstsSettings;
 pub use crate::parts::WebParts;
+pub use crate::programs::{CgiChoice, CgiSettings};
 pub use crate::settings::written::{
     CacheRule, HeaderRule, HiddenFiles, ListingMode, SiteRedirectSettings, SymlinkMode,
 };

@@ -7,6 +7,7 @@
 use crate::answer::{FileForm as Sent, FileMeta, FileSource};
 use crate::fastcgi::{FoundScript, ScriptLookup};
 use crate::path::{PathForm, PathTarget};
+use crate::programs::FoundProgram;
 use crate::root::{FileFacts, FoundFile, FoundPath, NotOpened};
 use crate::settings::written::{HiddenFiles, ListingMode};
 use crate::site::Site;
@@ -17,8 +18,10 @@ use vocab::Now;
 
 /// Tells what stands at a path.
 pub(crate) enum PathContent {
-    /// To be run.
+    /// To be asked of its server.
     Script(FoundScript),
+    /// To be run.
+    Program(FoundProgram),
     File(FileSource),
     /// A folder, asked for without its slash.
     Slash,
@@ -37,6 +40,9 @@ pub(crate) fn look(site: &Site, url: &str, whole: &PathTarget, now: Now) -> Path
             return PathContent::NotFound(NotOpened::NotFound);
         }
         HiddenFiles::Refuse | HiddenFiles::Serve => {}
+    }
+    if let Some(found) = site.programs.find(whole, now) {
+        return found.map_or_else(PathContent::NotFound, PathContent::Program);
     }
     if !site.fastcgi.is_empty()
         && let Some(script) = site.fastcgi.script(&whole.text())

@@ -3,10 +3,10 @@
 //! Made by `visit` and `request`; shaped by `shape`.
 
 use crate::answer::FileSource;
-use crate::fastcgi::{ScriptAnswer, ScriptFailure};
 use crate::listing::ListedFolder;
 use crate::path::BadPath;
 use crate::root::NotOpened;
+use cgi::{ScriptAnswer, ScriptFailure};
 use http::{HeaderValue, Response, StatusCode};
 use http_engine::Body;
 use policy::RuleText;

@@ -5,8 +5,10 @@
 //! itself. Called by `request` and `visit`.
 
 use crate::compress::SiteCompression;
-use crate::fastcgi::{CallSecurity, FoundScript, ScriptAnswer, ScriptCall, ScriptFailure};
+use crate::fastcgi::FoundScript;
+use crate::programs::FoundProgram;
 use crate::visit::SiteVisit;
+use cgi::{CallSecurity, ScriptAnswer, ScriptCall, ScriptFailure};
 use http::header::{CONTENT_LENGTH, HeaderValue};
 use http::{Response, request};
 use http_engine::encoding::{AcceptedCodings, CodingDue};
@@ -23,10 +25,38 @@ pub(crate) async fn ask(
     body: Incoming,
     visit: &SiteVisit<'_>,
 ) -> Result<ScriptAnswer, ScriptFailure> {
+    let call = ScriptCall {
+        script_name: &script.name,
+        script_file: script.below(&visit.site.path),
+        path_info: &script.path_info,
+        ..call(head, visit)
+    };
+    visit.site.fastcgi.ask(script, call, Body::from(body), visit.ledger, visit.now).await
+}
+
+/// Runs `program` for what the request wants.
+pub(crate) async fn run(
+    program: &FoundProgram,
+    head: &request::Parts,
+    body: Incoming,
+    visit: &SiteVisit<'_>,
+) -> Result<ScriptAnswer, ScriptFailure> {
+    let call = ScriptCall {
+        script_name: &program.name,
+        script_filename: Some(&program.file),
+        path_info: &program.path_info,
+        ..call(head, visit)
+    };
+    let runner = &program.folder.runner;
+    runner.ask(&program.file, call, Body::from(body), visit.ledger, visit.now).await
+}
+
+/// The call of a request, without its script.
+fn call<'r>(head: &'r request::Parts, visit: &'r SiteVisit<'_>) -> ScriptCall<'r> {
     let target = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
     let authority = head.uri.authority().map(http::uri::Authority::as_str);
     let secured = visit.context.handshake();
-    let call = ScriptCall {
+    ScriptCall {
         method: &head.method,
         version: head.version,
         headers: &head.headers,
@@ -34,9 +64,10 @@ pub(crate) async fn ask(
         authority: authority.map(|it| it.rsplit_once('@').map_or(it, |(_, host)| host)),
         target,
         query: head.uri.query().unwrap_or(""),
-        script_name: &script.name,
-        script_file: script.below(&visit.site.path),
-        path_info: &script.path_info,
+        script_name: "",
+        script_file: "",
+        script_filename: None,
+        path_info: "",
         root: visit.site.root.path(),
         host: visit.host,
         client: visit.context.client,
@@ -46,8 +77,7 @@ pub(crate) async fn ask(
         client_certificate: secured.and_then(|it| it.client_certificate.as_deref()),
         user: visit.user.as_deref(),
         body_len: 0,
-    };
-    visit.site.fastcgi.ask(script, call, Body::from(body), visit.ledger).await
+    }
 }
 
 /// The script's answer as ours.

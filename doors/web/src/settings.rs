@@ -21,6 +21,7 @@ use crate::compress::CompressChoice;
 use crate::fastcgi::FastcgiChoice;
 use crate::forbidden_files::FORBIDDEN_DEFAULT;
 use crate::hsts::HstsSettings;
+use crate::programs::CgiChoice;
 use crate::writing::PutChoice;
 use schemars::JsonSchema;
 use scripting::LuauChoice;
@@ -92,6 +93,8 @@ pub struct SiteSettings {
     /// `FastCGI` servers by pattern of path: `"*.php": "unix:///run/php/php-fpm.sock"`. Default
     /// none.
     pub fastcgi: BTreeMap<String, FastcgiChoice>,
+    /// Folders of CGI programs by pattern of path: `"/cgi-bin/*": /usr/lib/cgi-bin`. Default none.
+    pub cgi: BTreeMap<String, CgiChoice>,
     /// Paths that ask for a name and a password. Default none.
     pub auth: Vec<AuthSettings>,
     /// Files are written by `PUT`, and by `PATCH` for ranges: `true`, `false`, or in detail. A file
@@ -149,6 +152,7 @@ impl Default for SiteSettings {
             proxy_protocol: Vec::new(),
             compress: CompressChoice::default(),
             fastcgi: BTreeMap::new(),
+            cgi: BTreeMap::new(),
             auth: Vec::new(),
             put: PutChoice::default(),
             delete: false,

@@ -3,17 +3,18 @@
 //! Made from settings that were checked; it answers nothing itself. Made by `door`, asked by
 //! `table`, `look` and `request`.
 
-use crate::access_log::AccessLog;
+use crate::access_log::{AccessLog, AccessLogChoice};
 use crate::auth::SiteAuth;
 use crate::compress::SiteCompression;
 use crate::errors::ErrorPages;
-use crate::fastcgi::{ClientTrust, FastcgiServers};
+use crate::fastcgi::FastcgiServers;
 use crate::forbidden_files::ForbiddenFiles;
 use crate::forwarded;
 use crate::handshake::{HandshakeDemand, WebContext};
 use crate::host::HostPattern;
 use crate::hsts::HstsSettings;
 use crate::path::PathTarget;
+use crate::programs::SitePrograms;
 use crate::root::SiteRoot;
 use crate::rules::SiteRules;
 use crate::settings::SiteSettings;
@@ -21,6 +22,7 @@ use crate::settings::file_below_root;
 use crate::settings::written::{HiddenFiles, ListingMode};
 use crate::store::{FileStore, FolderWatcher};
 use crate::writing::SiteWriting;
+use cgi::ClientTrust;
 use file_access::beneath::RootError;
 use file_access::private_files::PrivateFiles;
 use http::HeaderValue;
@@ -49,6 +51,7 @@ pub(crate) struct Site {
     pub(crate) store: FileStore,
     pub(crate) compress: Option<SiteCompression>,
     pub(crate) fastcgi: FastcgiServers,
+    pub(crate) programs: SitePrograms,
     pub(crate) auth: SiteAuth,
     pub(crate) writing: Option<SiteWriting>,
     /// Asked about requests and answers.
@@ -122,27 +125,22 @@ impl Site {
                 }
             }
         });
+        let programs =
+            SitePrograms::open(settings, base, private).map_err(|wrong| complaints.extend(wrong));
         let script = open_script(settings, context, before).unwrap_or_else(|wrong| {
             complaints.push(wrong);
             None
         });
         // A file is made only for a site that will be.
-        let log = match &settings.access_log {
-            Some(log) if logs == LogOpening::Open && complaints.is_empty() => {
-                let log = log.settings();
-                let open = AccessLog::open(&log, base).map_err(|why| {
-                    complaints.push(
-                        Complaint::new("access_log", format!("{}: {why}", log.file))
-                            .remedy("name a file that this user may write"),
-                    );
-                });
-                open.ok().map(Arc::new)
-            }
-            Some(_) | None => None,
-        };
+        let is_opened = logs == LogOpening::Open && complaints.is_empty();
+        let log = settings
+            .access_log
+            .as_ref()
+            .filter(|_| is_opened)
+            .and_then(|log| open_log(log, base).map_err(|wrong| complaints.push(wrong)).ok());
         let https = settings.listen.iter().find(|listen| listen.scheme == Scheme::Https);
-        match (root, auth) {
-            (Ok(root), Ok(auth)) if complaints.is_empty() => Ok(Self {
+        match (root, auth, programs) {
+            (Ok(root), Ok(auth), Ok(programs)) if complaints.is_empty() => Ok(Self {
                 listen: settings.listen.iter().map(|listen| listen.0.clone()).collect(),
                 hosts: hosts.collect(),
                 path: settings.path.as_str().into(),
@@ -159,6 +157,7 @@ impl Site {
                 store: FileStore::new(settings.memory.0, Arc::clone(watcher)),
                 compress: settings.compress.settings().map(SiteCompression::new),
                 fastcgi: FastcgiServers::new(&settings.fastcgi),
+                programs,
                 auth,
                 script,
                 log,
@@ -168,7 +167,7 @@ impl Site {
                 trusted_proxies: settings.trusted_proxies.iter().map(|it| it.0).collect(),
                 hsts: settings.hsts.as_ref().map(HstsSettings::value),
             }),
-            (Ok(_) | Err(()), _) => Err(complaints),
+            _ => Err(complaints),
         }
     }
 }
@@ -183,6 +182,14 @@ fn open_script(
     let log = context.script_log.unwrap_or(&silent);
     let before = before.and_then(|before| before.script.as_ref());
     LuauScript::open_at(ScriptPlace::Site, choice, context.base, log, before).map(Some)
+}
+
+fn open_log(log: &AccessLogChoice, base: &Path) -> Result<Arc<AccessLog>, Complaint> {
+    let log = log.settings();
+    AccessLog::open(&log, base).map(Arc::new).map_err(|why| {
+        Complaint::new("access_log", format!("{}: {why}", log.file))
+            .remedy("name a file that this user may write")
+    })
 }
 
 fn no_root(root: &str, why: &RootError) -> Complaint {

@@ -4,7 +4,6 @@
 //! password; then redirects, scripts and files. It shapes no answer. Called by `request`.
 
 use crate::auth::AuthAccess;
-use crate::fastcgi::FoundScript;
 use crate::forwarded;
 use crate::handshake::WebContext;
 use crate::hsts::https_location;
@@ -97,13 +96,14 @@ async fn act(
         let request = WriteRequest { site, writing, target, head, host, user, client, now };
         return write_visit::answer(request, body).await;
     }
-    if !reads(head) && site.fastcgi.is_empty() {
+    if !reads(head) && site.fastcgi.is_empty() && site.programs.is_empty() {
         return WebOutcome::Refused(WebRefusal::Method);
     }
     let found = look::look(site, head.uri.path(), target, now);
     // An index or a fallback may be guarded where its folder is not.
     let served = match &found {
         PathContent::Script(script) => Some(&*script.name),
+        PathContent::Program(program) => Some(&*program.name),
         PathContent::File(file) => Some(&*file.meta().path),
         PathContent::Slash | PathContent::Folder(_) | PathContent::NotFound(_) => None,
     };
@@ -113,7 +113,12 @@ async fn act(
         return outcome;
     }
     match found {
-        PathContent::Script(script) => run(visit, &script, head, body).await,
+        PathContent::Script(script) => {
+            WebOutcome::Script(script::ask(&script, head, body, visit).await)
+        }
+        PathContent::Program(program) => {
+            WebOutcome::Script(script::run(&program, head, body, visit).await)
+        }
         _ if !reads(head) => WebOutcome::Refused(WebRefusal::Method),
         PathContent::File(file) => WebOutcome::File(negotiate::coded(site, file, head, now).await),
         PathContent::Slash => WebOutcome::Slash(target.as_folder_url()),
@@ -186,13 +191,4 @@ async fn identify(
         // A check ends in one of the others.
         AuthAccess::Busy | AuthAccess::Check(_) => Err(WebOutcome::Busy),
     }
-}
-
-async fn run(
-    visit: &SiteVisit<'_>,
-    script: &FoundScript,
-    head: &request::Parts,
-    body: Incoming,
-) -> WebOutcome {
-    WebOutcome::Script(script::ask(script, head, body, visit).await)
 }

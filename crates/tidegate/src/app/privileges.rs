@@ -321,7 +321,7 @@ impl StartPrivileges {
         let refused = self.programs == ProgramStarts::Refused || self.writable.is_some();
         if needs.starts_programs && refused {
             let why = "programs cannot be started: the configuration of the start had none";
-            complaints.push(restart("dns", why.into()));
+            complaints.push(restart("", why.into()));
         }
         for capability in &needs.capabilities {
             let what = match capability {

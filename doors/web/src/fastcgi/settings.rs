@@ -1,17 +1,13 @@
 //! What can be set about `FastCGI`: `fastcgi` of a site, by pattern of path.
 
-use super::names::NamedServer;
 use crate::pattern::PathPattern;
+use cgi::FastcgiAddress;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
-use vocab::{ByteSize, Complaint, DomainName, TimeSpan};
+use vocab::{ByteSize, Complaint, TimeSpan};
 
 /// Patterns of one site.
 const PATTERNS_MAX: usize = 64;
@@ -21,9 +17,6 @@ const PARAMETERS_MAX: usize = 256;
 const TIMEOUT_MAX: Duration = Duration::from_hours(1);
 /// Connections to one server.
 const CONNECTIONS_MAX: u32 = 1024;
-/// The length of a path of a unix socket, in bytes (`sun_path` of unix(7), with its NUL).
-const SOCKET_PATH_BYTES_MAX: usize = 107;
-
 /// A `FastCGI` server: its address, or in detail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -83,75 +76,6 @@ impl Default for FastcgiSettings {
             body_max: Text(ByteSize(64 << 20)),
         }
     }
-}
-
-/// Where a server listens.
-#[derive(Clone, Debug)]
-pub(crate) enum FastcgiAddress {
-    Unix(PathBuf),
-    Tcp(SocketAddr),
-    Named(Arc<NamedServer>),
-}
-
-/// Why a text is no address of a server of scripts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum BadFastcgiAddress {
-    /// The path of the socket is not absolute, or too long.
-    SocketPath(String),
-    /// Neither `unix://` nor `tcp://` begins it.
-    Scheme(String),
-    /// No address or name with a port follows `tcp://`.
-    HostPort(String),
-}
-
-impl FastcgiAddress {
-    /// Reads `unix:///PATH`, `tcp://ADDRESS:PORT` or `tcp://NAME:PORT`.
-    pub(crate) fn parse(text: &str) -> Result<Self, BadFastcgiAddress> {
-        if let Some(path) = text.strip_prefix("unix://") {
-            return if path.starts_with('/') && path.len() <= SOCKET_PATH_BYTES_MAX {
-                Ok(Self::Unix(path.into()))
-            } else {
-                Err(BadFastcgiAddress::SocketPath(text.into()))
-            };
-        }
-        let Some(place) = text.strip_prefix("tcp://") else {
-            return Err(BadFastcgiAddress::Scheme(text.into()));
-        };
-        if let Ok(address) = place.parse() {
-            return Ok(Self::Tcp(address));
-        }
-        named(place)
-            .map(|it| Self::Named(Arc::new(it)))
-            .ok_or_else(|| BadFastcgiAddress::HostPort(text.into()))
-    }
-}
-
-impl fmt::Display for BadFastcgiAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::SocketPath(text) => {
-                write!(f, "{text:?} has no absolute path of at most {SOCKET_PATH_BYTES_MAX} bytes")
-            }
-            Self::Scheme(text) => write!(f, "{text:?} is no address of a FastCGI server"),
-            Self::HostPort(text) => {
-                write!(f, "{text:?} has no address or name with a port after tcp://")
-            }
-        }
-    }
-}
-
-impl std::error::Error for BadFastcgiAddress {}
-
-/// Reads `NAME:PORT`.
-fn named(place: &str) -> Option<NamedServer> {
-    let (host, port) = place.rsplit_once(':')?;
-    let port = port.parse().ok().filter(|port| *port != 0)?;
-    let name = DomainName::parse(host).ok()?;
-    // What ends in a number is a misspelt address (RFC 3696 §2), and resolvers read it in odd ways.
-    let last = host.trim_end_matches('.').rsplit('.').next()?;
-    let is_number = last.bytes().all(|it| it.is_ascii_digit());
-    let is_address = host.parse::<IpAddr>().is_ok();
-    (!is_number && !is_address && !name.as_str().is_empty()).then(|| NamedServer::new(host, port))
 }
 
 impl FastcgiChoice {
@@ -232,28 +156,6 @@ pub(crate) fn check(all: &BTreeMap<String, FastcgiChoice>) -> Vec<Complaint> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn addresses_are_unix_or_tcp() {
-        let check = |text: &str, right: bool| {
-            assert_eq!(FastcgiAddress::parse(text).is_ok(), right, "{text}");
-        };
-        check("unix:///run/php.sock", true);
-        check("tcp://127.0.0.1:9000", true);
-        check("tcp://[::1]:9000", true);
-        check("unix://run/php.sock", false);
-        check("tcp://php:9000", true);
-        check("tcp://php.internal.:9000", true);
-        check("tcp://127.0.0.1", false);
-        check("tcp://php", false);
-        check("tcp://php:0", false);
-        check("tcp://php:90000", false);
-        check("tcp://:9000", false);
-        check("tcp://127.0.0:9000", false);
-        check("tcp://a b:9000", false);
-        check("127.0.0.1:9000", false);
-        check(&format!("unix:///{}", "x".repeat(107)), false);
-    }
 
     #[test]
     fn complaints_name_the_pattern() {

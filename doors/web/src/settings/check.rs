@@ -63,6 +63,7 @@ impl SiteSettings {
         let mut complaints: Vec<Complaint> =
             self.compress.check().into_iter().map(under("compress")).collect();
         complaints.extend(crate::fastcgi::check(&self.fastcgi).into_iter().map(under("fastcgi")));
+        complaints.extend(crate::programs::check(&self.cgi).into_iter().map(under("cgi")));
         complaints.extend(crate::writing::check(self));
         complaints.extend(crate::auth::check(&self.auth).into_iter().map(under("auth")));
         if let Some(script) = &self.script {

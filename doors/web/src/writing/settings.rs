@@ -110,11 +110,11 @@ pub(crate) fn check(site: &SiteSettings) -> Vec<Complaint> {
             "add auth: with users, or writers: [192.168.1.0/24] for clients that need no password",
         ));
     }
-    if !site.fastcgi.is_empty() {
-        let message = "what is written here could be run by a fastcgi server";
+    if !site.fastcgi.is_empty() || !site.cgi.is_empty() {
+        let message = "what is written here could be run by a fastcgi server or as a program";
         complaints.push(
             Complaint::new(name, message)
-                .remedy("give what is written a site of its own, without fastcgi"),
+                .remedy("give what is written a site of its own, without fastcgi and cgi"),
         );
     }
     complaints

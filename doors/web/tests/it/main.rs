@@ -13,6 +13,7 @@ mod listing;
 mod luau;
 mod order;
 mod php;
+mod programs;
 mod proxied;
 mod safety;
 mod scripts;

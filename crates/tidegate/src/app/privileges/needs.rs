@@ -17,7 +17,7 @@ const FILE_KEYS: [&str; 4] = ["path", "file", "root", "patterns"];
 pub(super) struct SystemNeeds {
     /// Privileges.
     pub(super) capabilities: Vec<Capability>,
-    /// Programs that are run as effects of the DNS door.
+    /// Programs that are run: effects of the DNS door, CGI programs of the web door.
     pub(super) starts_programs: bool,
     /// Places that are written, beside the state folder.
     pub(super) writable_places: Vec<WritablePlace>,
@@ -68,7 +68,8 @@ impl SystemNeeds {
         let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
         Self {
             capabilities: capabilities(plan),
-            starts_programs: foreign.is_some_and(door_dns::ForeignConfig::starts_programs),
+            starts_programs: foreign.is_some_and(door_dns::ForeignConfig::starts_programs)
+                || plan.file.web.iter().any(|site| !site.cgi.is_empty()),
             writable_places: writable_places(plan, state),
             certificates,
             read,

@@ -20,7 +20,7 @@ const ADDRESSES_MAX: usize = 8;
 
 /// A name with a port, and what it stood for last.
 #[derive(Debug)]
-pub(crate) struct NamedServer {
+pub struct NamedServer {
     host: String,
     port: u16,
     addresses: Mutex<ServerAddresses>,

@@ -4,12 +4,10 @@
 //! `Proxy` (scripts' libraries take `HTTP_PROXY` for their own setting), names with more than
 //! letters, digits and dashes (with an underscore it would be the variable of another field, with a
 //! dot none that a shell knows), and what only a proxy in front may say, unless it is one that the
-//! site trusts. Called by `request`, by way of `fastcgi`.
+//! site trusts. Called by `server` and `program`.
 
-use super::records::parameter;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::BytesMut;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName};
 use http::{Method, Version};
 use http_engine::claims::{MethodOverrides, is_claim};
@@ -20,14 +18,16 @@ use std::path::Path;
 
 /// Tells how the client came to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CallSecurity {
+pub enum CallSecurity {
+    /// Without TLS.
     Plain,
+    /// By TLS.
     Tls,
 }
 
 /// Trust in what the client writes about who sent the request and where it leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ClientTrust {
+pub enum ClientTrust {
     /// None: anybody may write these fields.
     Stranger,
     /// One of the site's `trusted_proxies`.
@@ -35,35 +35,45 @@ pub(crate) enum ClientTrust {
 }
 
 /// One request, as a script sees it.
-pub(crate) struct ScriptCall<'r> {
-    pub(crate) method: &'r Method,
-    pub(crate) version: Version,
-    pub(crate) headers: &'r HeaderMap,
+pub struct ScriptCall<'r> {
+    /// Method.
+    pub method: &'r Method,
+    /// Version of HTTP.
+    pub version: Version,
+    /// Fields of the request.
+    pub headers: &'r HeaderMap,
     /// Host and port of an absolute target, which stand over the field `Host` (RFC 9112 §3.2.2).
-    pub(crate) authority: Option<&'r str>,
+    pub authority: Option<&'r str>,
     /// Path and query as the client sent them.
-    pub(crate) target: &'r str,
-    pub(crate) query: &'r str,
+    pub target: &'r str,
+    /// Query, without its question mark.
+    pub query: &'r str,
     /// The script's path in the URL, decoded, with its slash.
-    pub(crate) script_name: &'r str,
+    pub script_name: &'r str,
     /// Path below the root, from the slash.
-    pub(crate) script_file: &'r str,
-    /// What follows it in the URL, decoded; empty or with its slash.
-    pub(crate) path_info: &'r str,
+    pub script_file: &'r str,
+    /// The script's file, absolute, where it is not below the root.
+    pub script_filename: Option<&'r Path>,
+    /// Rest of the URL's path, decoded; empty or with its slash.
+    pub path_info: &'r str,
     /// The site's root, absolute.
-    pub(crate) root: &'r Path,
+    pub root: &'r Path,
     /// The host that was asked for, without its port.
-    pub(crate) host: &'r str,
-    pub(crate) client: SocketAddr,
-    pub(crate) trust: ClientTrust,
-    pub(crate) server: SocketAddr,
-    pub(crate) security: CallSecurity,
+    pub host: &'r str,
+    /// Address of the client.
+    pub client: SocketAddr,
+    /// Trust in the client's fields.
+    pub trust: ClientTrust,
+    /// Our end of the connection.
+    pub server: SocketAddr,
+    /// Carrier of the request.
+    pub security: CallSecurity,
     /// The certificate that the client has shown, as DER, verified.
-    pub(crate) client_certificate: Option<&'r [u8]>,
+    pub client_certificate: Option<&'r [u8]>,
     /// The name that the client has proven to be its own, if the site asks for one.
-    pub(crate) user: Option<&'r str>,
+    pub user: Option<&'r str>,
     /// The exact length of the body.
-    pub(crate) body_len: u64,
+    pub body_len: u64,
 }
 
 impl ScriptCall<'_> {
@@ -73,12 +83,15 @@ impl ScriptCall<'_> {
     }
 }
 
-/// All variables as `FastCGI` parameters. `more` are the site's own: they stand over ours.
-pub(crate) fn encode(call: &ScriptCall<'_>, more: &BTreeMap<String, String>) -> BytesMut {
-    let mut out = BytesMut::with_capacity(2048);
+/// Hands all variables to `out`, each once. `more` are the site's own: they stand over ours.
+pub(crate) fn variables(
+    call: &ScriptCall<'_>,
+    more: &BTreeMap<String, String>,
+    out: &mut impl FnMut(&[u8], &[u8]),
+) {
     let mut put = |name: &str, value: &[u8]| {
         if !more.contains_key(name) {
-            parameter(&mut out, name.as_bytes(), value);
+            out(name.as_bytes(), value);
         }
     };
     put("GATEWAY_INTERFACE", b"CGI/1.1");
@@ -93,29 +106,16 @@ pub(crate) fn encode(call: &ScriptCall<'_>, more: &BTreeMap<String, String>) -> 
         let root = call.root.as_os_str().as_encoded_bytes();
         [root.strip_suffix(b"/").unwrap_or(root), path.as_bytes()].concat()
     };
-    put("SCRIPT_FILENAME", &beneath(call.script_file));
+    match call.script_filename {
+        Some(file) => put("SCRIPT_FILENAME", file.as_os_str().as_encoded_bytes()),
+        None => put("SCRIPT_FILENAME", &beneath(call.script_file)),
+    }
     put("DOCUMENT_ROOT", call.root.as_os_str().as_encoded_bytes());
     put("PATH_INFO", call.path_info.as_bytes());
     if !call.path_info.is_empty() {
         put("PATH_TRANSLATED", &beneath(call.path_info));
     }
-    put("SERVER_NAME", call.host.as_bytes());
-    put("SERVER_ADDR", call.server.ip().to_string().as_bytes());
-    put("SERVER_PORT", call.server.port().to_string().as_bytes());
-    put("REMOTE_ADDR", call.client.ip().to_string().as_bytes());
-    put("REMOTE_PORT", call.client.port().to_string().as_bytes());
-    let scheme: &[u8] = match call.security {
-        CallSecurity::Plain => b"http",
-        CallSecurity::Tls => {
-            put("HTTPS", b"on");
-            b"https"
-        }
-    };
-    put("REQUEST_SCHEME", scheme);
-    if let Some(der) = call.client_certificate {
-        put("SSL_CLIENT_VERIFY", b"SUCCESS");
-        put("SSL_CLIENT_CERT", pem(der).as_bytes());
-    }
+    put_connection(call, &mut put);
     // php-cgi refuses to run without it unless told otherwise.
     put("REDIRECT_STATUS", b"200");
     if let Some(user) = call.user {
@@ -138,9 +138,29 @@ pub(crate) fn encode(call: &ScriptCall<'_>, more: &BTreeMap<String, String>) -> 
         put(&variable(name), &joined(call.headers, name));
     }
     for (name, value) in more {
-        parameter(&mut out, name.as_bytes(), value.as_bytes());
+        out(name.as_bytes(), value.as_bytes());
     }
-    out
+}
+
+/// Variables about the connection.
+fn put_connection(call: &ScriptCall<'_>, put: &mut impl FnMut(&str, &[u8])) {
+    put("SERVER_NAME", call.host.as_bytes());
+    put("SERVER_ADDR", call.server.ip().to_string().as_bytes());
+    put("SERVER_PORT", call.server.port().to_string().as_bytes());
+    put("REMOTE_ADDR", call.client.ip().to_string().as_bytes());
+    put("REMOTE_PORT", call.client.port().to_string().as_bytes());
+    let scheme: &[u8] = match call.security {
+        CallSecurity::Plain => b"http",
+        CallSecurity::Tls => {
+            put("HTTPS", b"on");
+            b"https"
+        }
+    };
+    put("REQUEST_SCHEME", scheme);
+    if let Some(der) = call.client_certificate {
+        put("SSL_CLIENT_VERIFY", b"SUCCESS");
+        put("SSL_CLIENT_CERT", pem(der).as_bytes());
+    }
 }
 
 /// A certificate as PEM (RFC 7468), 64 characters a line.
@@ -207,25 +227,12 @@ fn joined(headers: &HeaderMap, name: &HeaderName) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn read(encoded: &[u8]) -> BTreeMap<String, String> {
-        let (mut all, mut at) = (BTreeMap::new(), 0);
-        while at < encoded.len() {
-            let mut lens = [0; 2];
-            for len in &mut lens {
-                if encoded[at] & 0x80 == 0 {
-                    *len = usize::from(encoded[at]);
-                    at += 1;
-                } else {
-                    let four = u32::from_be_bytes(encoded[at..at + 4].try_into().unwrap());
-                    *len = (four & 0x7FFF_FFFF) as usize;
-                    at += 4;
-                }
-            }
-            let text =
-                |from: usize, to: usize| String::from_utf8(encoded[from..to].into()).unwrap();
-            all.insert(text(at, at + lens[0]), text(at + lens[0], at + lens[0] + lens[1]));
-            at += lens[0] + lens[1];
-        }
+    fn read(call: &ScriptCall<'_>, more: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let mut all = BTreeMap::new();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        variables(call, more, &mut |name, value| {
+            assert!(all.insert(text(name), text(value)).is_none(), "twice: {}", text(name));
+        });
         all
     }
 
@@ -239,6 +246,7 @@ mod tests {
             query: "x=1",
             script_name: "/a.php",
             script_file: "/a.php",
+            script_filename: None,
             path_info: "/b c",
             root: Path::new("/srv/www/"),
             host: "www.example",
@@ -258,7 +266,7 @@ mod tests {
         headers.insert("content-type", "text/plain".parse().unwrap());
         headers.append("x-two", "1".parse().unwrap());
         headers.append("x-two", "2".parse().unwrap());
-        let all = read(&encode(&call(&headers), &BTreeMap::new()));
+        let all = read(&call(&headers), &BTreeMap::new());
         for (name, value) in [
             ("SCRIPT_FILENAME", "/srv/www/a.php"),
             ("SCRIPT_NAME", "/a.php"),
@@ -292,7 +300,7 @@ mod tests {
         headers.insert("remote-user", "root".parse().unwrap());
         headers.insert("x-original-url", "/admin".parse().unwrap());
         let told = |trust| {
-            let all = read(&encode(&ScriptCall { trust, ..call(&headers) }, &BTreeMap::new()));
+            let all = read(&ScriptCall { trust, ..call(&headers) }, &BTreeMap::new());
             all.into_keys().filter(|name| name.starts_with("HTTP_")).collect::<Vec<_>>()
         };
         assert_eq!(told(ClientTrust::Stranger), ["HTTP_X_FINE"]);
@@ -306,7 +314,7 @@ mod tests {
         headers.insert("host", "a.example".parse().unwrap());
         let told = |authority| {
             let call = ScriptCall { authority, ..call(&headers) };
-            read(&encode(&call, &BTreeMap::new()))["HTTP_HOST"].clone()
+            read(&call, &BTreeMap::new())["HTTP_HOST"].clone()
         };
         assert_eq!(told(None), "a.example");
         assert_eq!(told(Some("b.example:81")), "b.example:81");
@@ -316,10 +324,7 @@ mod tests {
     fn the_sites_own_parameters_stand_over_ours() {
         let more =
             BTreeMap::from([("SERVER_NAME".into(), "mine".into()), ("A".into(), "b".into())]);
-        let encoded = encode(&call(&HeaderMap::new()), &more);
-        let all = read(&encoded);
+        let all = read(&call(&HeaderMap::new()), &more);
         assert_eq!((all["SERVER_NAME"].as_str(), all["A"].as_str()), ("mine", "b"));
-        let twice = encoded.windows(11).filter(|it| *it == b"SERVER_NAME").count();
-        assert_eq!(twice, 1);
     }
 }

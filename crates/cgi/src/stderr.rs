@@ -1,10 +1,10 @@
 //! What scripts complain about, on its way to the ledger's notes.
 //!
 //! A request may say so much and no more. It cleans nothing and keeps nothing: the ledger does
-//! both. Filled by `exchange`.
+//! both. Filled by `exchange` and `program`.
 
 use ledger::Ledger;
-use vocab::Door;
+use vocab::{Door, Now};
 
 /// What one request may say, in bytes; the rest is counted.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
@@ -13,14 +13,15 @@ const REQUEST_BYTES_MAX: usize = 8 << 10;
 pub(crate) struct ScriptStderr {
     ledger: Ledger,
     script: String,
+    now: Now,
     text: Vec<u8>,
     cut: usize,
 }
 
 impl ScriptStderr {
     /// For one request to `script`, which is named with its host.
-    pub(crate) fn new(ledger: Ledger, script: &str) -> Self {
-        Self { ledger, script: script.into(), text: Vec::new(), cut: 0 }
+    pub(crate) fn new(ledger: Ledger, script: &str, now: Now) -> Self {
+        Self { ledger, script: script.into(), now, text: Vec::new(), cut: 0 }
     }
 
     /// Adds what came.
@@ -34,7 +35,7 @@ impl ScriptStderr {
 
 impl Drop for ScriptStderr {
     fn drop(&mut self) {
-        let now = transport::clock::now();
+        let now = self.now;
         for line in self.text.split(|it| *it == b'\n').filter(|line| !line.is_empty()) {
             let line = String::from_utf8_lossy(line);
             self.ledger.note(now, Door::Web, &self.script, line.trim_end());

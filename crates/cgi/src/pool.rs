@@ -3,9 +3,10 @@
 //! A child of php-fpm belongs to its connection until that closes, so idle connections that nobody
 //! shares would keep children from those that wait: an idle one is taken by whichever core comes
 //! first, and none is kept while a new one has not been heard of yet. It speaks no `FastCGI`.
-//! Called by `exchange`.
+//! Called by `server`.
 
-use super::settings::FastcgiAddress;
+use crate::address::FastcgiAddress;
+use crate::turns::ScriptTurns;
 use std::io::{self, ErrorKind, Read};
 use std::net::SocketAddr;
 use std::net::TcpStream as StdTcp;
@@ -14,18 +15,16 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
-/// Requests that wait for a connection; the next is refused: 503.
-const WAITING_MAX: u32 = 1024;
 /// A server on this machine or its network that takes no connection for so long is down.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why no connection was had.
 #[derive(Debug)]
 pub(crate) enum NoConnection {
-    /// [`WAITING_MAX`] requests wait already, or this one has waited for its whole time.
+    /// Too many requests wait for a turn.
     Busy,
     /// The server does not take it.
     Refused(io::Error),
@@ -50,8 +49,7 @@ pub(crate) struct FastcgiPool {
     address: FastcgiAddress,
     keep: usize,
     idle: Mutex<Vec<IdleSocket>>,
-    permits: Arc<Semaphore>,
-    waiting: AtomicU32,
+    turns: ScriptTurns,
     /// New connections from which nothing has come yet: the server may not have taken them.
     unconfirmed: AtomicU32,
     opened: AtomicU32,
@@ -88,8 +86,7 @@ impl FastcgiPool {
             address,
             keep: keep as usize,
             idle: Mutex::new(Vec::new()),
-            permits: Arc::new(Semaphore::new(connections as usize)),
-            waiting: AtomicU32::new(0),
+            turns: ScriptTurns::new(connections),
             unconfirmed: AtomicU32::new(0),
             opened: AtomicU32::new(0),
         })
@@ -102,7 +99,7 @@ impl FastcgiPool {
         age: SocketAge,
         patience: Duration,
     ) -> Result<SocketLease, NoConnection> {
-        let turn = self.permit(patience).await?;
+        let turn = self.turns.take(patience).await.map_err(|_| NoConnection::Busy)?;
         if age == SocketAge::Reused
             && let Some(socket) = self.take_idle()
         {
@@ -130,17 +127,6 @@ impl FastcgiPool {
             age: SocketAge::Fresh,
             _turn: turn,
         })
-    }
-
-    async fn permit(&self, patience: Duration) -> Result<OwnedSemaphorePermit, NoConnection> {
-        if let Ok(turn) = Arc::clone(&self.permits).try_acquire_owned() {
-            return Ok(turn);
-        }
-        let _place = PoolPermit::acquire(&self.waiting).ok_or(NoConnection::Busy)?;
-        match timeout(patience, Arc::clone(&self.permits).acquire_owned()).await {
-            Ok(Ok(turn)) => Ok(turn),
-            Ok(Err(_)) | Err(_) => Err(NoConnection::Busy),
-        }
     }
 
     /// An idle connection that the server has not closed.
@@ -276,24 +262,5 @@ impl FastcgiSocket {
             Self::Unix(socket) => socket.try_write(bytes),
             Self::Tcp(socket) => socket.try_write(bytes),
         }
-    }
-}
-
-/// A place among those that wait.
-struct PoolPermit<'w>(&'w AtomicU32);
-
-impl<'w> PoolPermit<'w> {
-    fn acquire(waiting: &'w AtomicU32) -> Option<Self> {
-        if waiting.fetch_add(1, Relaxed) >= WAITING_MAX {
-            waiting.fetch_sub(1, Relaxed);
-            return None;
-        }
-        Some(Self(waiting))
-    }
-}
-
-impl Drop for PoolPermit<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
     }
 }

@@ -3,7 +3,7 @@
 //! Pure. Lines may end in LF or CRLF. Fields that belong to the connection are dropped, and so are
 //! those by which a script tells its server what to send (`X-Accel-Redirect`, `X-Sendfile`): they
 //! name what is inside. Names and values that are none end the answer: what a script echoes from a
-//! stranger must not become a head of the stranger's. Called by `exchange`.
+//! stranger must not become a head of the stranger's. Called by `stage`.
 
 use http::StatusCode;
 use http::header::{
@@ -20,11 +20,13 @@ const FIELDS_MAX: usize = 256;
 
 /// Holds what a script says before its body.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ScriptHead {
-    pub(crate) status: StatusCode,
-    pub(crate) fields: HeaderMap,
+pub struct ScriptHead {
+    /// Status.
+    pub status: StatusCode,
+    /// Fields, but for those of the connection.
+    pub fields: HeaderMap,
     /// The length that the script promises.
-    pub(crate) length: Option<u64>,
+    pub length: Option<u64>,
 }
 
 /// Why what a script said is no head.

@@ -1,0 +1,128 @@
+//! One `FastCGI` server: its connections, and a script of it that is asked.
+
+use crate::address::FastcgiAddress;
+use crate::call::{ScriptCall, variables};
+use crate::exchange::{ScriptRequest, drive};
+use crate::failure::{ScriptBroken, ScriptFailure};
+use crate::pool::{FastcgiPool, SocketAge};
+use crate::records::{KeepConnection, parameter};
+use crate::sized::sized;
+use crate::stage::{BodyWanted, ScriptAnswer};
+use crate::stderr::ScriptStderr;
+use bytes::BytesMut;
+use http::Method;
+use http_engine::Body;
+use ledger::Ledger;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::task::spawn_local;
+use vocab::Now;
+
+/// Options of a `FastCGI` server.
+#[derive(Clone, Debug)]
+pub struct FastcgiOptions {
+    /// Address.
+    pub address: FastcgiAddress,
+    /// Connections left open between requests.
+    pub keep: u32,
+    /// Connections at most.
+    pub connections: u32,
+    /// More variables, or others in place of ours.
+    pub params: BTreeMap<String, String>,
+    /// The site's folder as the server sees it, where that is another one.
+    pub root: Option<PathBuf>,
+    /// Time for which it may be silent.
+    pub timeout: Duration,
+    /// Bytes of a body.
+    pub body_max: u64,
+}
+
+/// A `FastCGI` server.
+pub struct FastcgiServer {
+    options: FastcgiOptions,
+    pool: Arc<FastcgiPool>,
+}
+
+impl FastcgiServer {
+    /// One that is asked over connections made when they are needed.
+    pub fn new(options: FastcgiOptions) -> Self {
+        let pool = FastcgiPool::new(options.address.clone(), options.keep, options.connections);
+        Self { options, pool }
+    }
+
+    /// Connections opened so far.
+    pub fn opened(&self) -> u32 {
+        self.pool.opened()
+    }
+
+    /// Asks a script; `call.body_len` is filled in here. Within a `LocalSet` or local run time
+    /// only.
+    pub async fn ask(
+        &self,
+        mut call: ScriptCall<'_>,
+        body: Body,
+        ledger: &Ledger,
+        now: Now,
+    ) -> Result<ScriptAnswer, ScriptFailure> {
+        let options = &self.options;
+        let (body, len) = sized(body, options.body_max, options.timeout).await?;
+        call.body_len = len;
+        if let Some(root) = &options.root {
+            call.root = root;
+        }
+        let mut parameters = BytesMut::with_capacity(2048);
+        variables(&call, &options.params, &mut |name, value| {
+            parameter(&mut parameters, name, value);
+        });
+        let is_head = *call.method == Method::HEAD;
+        let mut request = Some(ScriptRequest {
+            parameters: parameters.clone(),
+            body,
+            body_len: len,
+            wanted: if is_head { BodyWanted::HeadOnly } else { BodyWanted::HeadAndBody },
+            timeout: options.timeout,
+            keep: if options.keep > 0 { KeepConnection::Open } else { KeepConnection::Close },
+        });
+        // A kept connection may close just as it is used. What has no body and changes nothing may
+        // be asked once more on a new one.
+        let may_repeat = len == 0 && (is_head || *call.method == Method::GET);
+        let mut age = SocketAge::Reused;
+        loop {
+            let lease = self.pool.acquire(age, options.timeout).await?;
+            let was_reused = lease.age == SocketAge::Reused;
+            let Some(this) = request.take() else { return Err(ScriptFailure::Busy) };
+            if may_repeat && was_reused {
+                request = Some(this.retry_copy(&parameters));
+            }
+            let script = [call.host, call.script_name].concat();
+            let stderr = ScriptStderr::new(ledger.clone(), &script, now);
+            let (sender, receiver) = oneshot::channel();
+            spawn_local(drive(lease, this, stderr, sender));
+            match receiver.await {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(ScriptBroken::Closed | ScriptBroken::Io(_))) if request.is_some() => {
+                    age = SocketAge::Fresh;
+                }
+                Ok(Err(why)) => return Err(why.into()),
+                Err(_) => return Err(ScriptFailure::Bad("the exchange was cut off".into())),
+            }
+        }
+    }
+}
+
+impl ScriptRequest {
+    /// The same without a body, to be sent again.
+    fn retry_copy(&self, parameters: &BytesMut) -> Self {
+        Self {
+            parameters: parameters.clone(),
+            body: Body::empty(),
+            body_len: 0,
+            wanted: self.wanted,
+            timeout: self.timeout,
+            keep: self.keep,
+        }
+    }
+}
