@@ -22,6 +22,7 @@ use http_engine::multipart::MultipartAnswer;
 use http_engine::range::{self, ByteRange, RangeSelections};
 use http_engine::{Body, reply};
 use rustix::fd::OwnedFd;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use vocab::Now;
 
@@ -105,6 +106,27 @@ impl FileMeta {
             file,
             form: FileForm::Identity,
         }
+    }
+
+    /// Head of these files together, as of one; none if there are none. Type and path are those of
+    /// the first.
+    pub(crate) fn joined(all: &[&Self]) -> Option<Self> {
+        let first = *all.first()?;
+        let newest = all.iter().max_by_key(|it| it.validators.modified_unix_secs)?;
+        let mut tags = DefaultHasher::new();
+        for it in all {
+            it.etag.as_ref().map(HeaderValue::as_bytes).hash(&mut tags);
+        }
+        let etag = ETag::strong(&format!("joined-{:016x}", tags.finish()));
+        let modified_unix_secs = newest.validators.modified_unix_secs;
+        Some(Self {
+            etag: etag.as_ref().map(ETag::to_value),
+            validators: Validators { etag, modified_unix_secs },
+            len: all.iter().map(|it| it.len).sum(),
+            last_modified: newest.last_modified.clone(),
+            form: FileForm::Identity,
+            ..first.clone()
+        })
     }
 
     /// The same of a form made from the file: `len` bytes with a tag of their own.

@@ -6,12 +6,14 @@
 
 use crate::access_log::{AccessLog, AccessLogEntry, protocol};
 use crate::answer::FileSource;
+use crate::concat;
 use crate::connection::WebConnection;
 use crate::forwarded::FORWARDED_PROTO;
 use crate::look::{self, PathContent};
 use crate::negotiate;
 use crate::parts::WebParts;
 use crate::path::{self, PathTarget};
+use crate::settings::written::ConcatMode;
 use crate::site::Site;
 use crate::store::{KeptFile, StoredForm};
 use crate::table::RoutedSite;
@@ -129,7 +131,12 @@ impl WebFastPath {
         }
         // act
         let said = request.field(FORWARDED_PROTO);
-        let Some((site, kept)) = self.find(host, request.path(), said, now) else {
+        let found = self.find(host, request.path(), said, now);
+        let query = request.target().get(request.path().len() + 1..);
+        // Several files are asked for.
+        let found = found
+            .filter(|(site, _)| site.concat == ConcatMode::Off || concat::names(query).is_none());
+        let Some((site, kept)) = found else {
             return FastReply::Decline;
         };
         let accepts = request.text("accept-encoding");

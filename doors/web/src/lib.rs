@@ -9,6 +9,7 @@ mod access_log;
 mod answer;
 mod auth;
 mod compress;
+mod concat;
 mod connection;
 mod door;
 mod errors;
@@ -56,7 +57,7 @@ pub use crate::hsts::HstsSettings;
 pub use crate::parts::WebParts;
 pub use crate::programs::{CgiChoice, CgiSettings};
 pub use crate::settings::written::{
-    CacheRule, HeaderRule, HiddenFiles, ListingMode, SiteRedirectSettings, SymlinkMode,
+    CacheRule, ConcatMode, HeaderRule, HiddenFiles, ListingMode, SiteRedirectSettings, SymlinkMode,
 };
 pub use crate::settings::{SiteSettings, TlsSettings, check};
 pub use crate::writing::{PutChoice, PutSettings};

@@ -19,6 +19,8 @@ pub(crate) enum WebOutcome {
     Blocked(Option<RuleText>),
     File(FileSource),
     Listing(ListedFolder),
+    /// Several files as one.
+    Joined(FileSource),
     /// What a script says, or why it says nothing.
     Script(Result<ScriptAnswer, ScriptFailure>),
     /// Answered by the site's script in Luau.
@@ -47,6 +49,8 @@ pub(crate) enum WebRefusal {
     Path(BadPath),
     /// The handshake was another site's.
     Misdirected,
+    /// Several files that cannot be one.
+    Joined,
     /// Writing is for others.
     Writer,
     /// A copy or a move leads to another site.
@@ -63,6 +67,7 @@ impl WebOutcome {
             Self::Blocked(_) => Source::Policy,
             Self::File(_)
             | Self::Listing(_)
+            | Self::Joined(_)
             | Self::Written(_)
             | Self::Slash(_)
             | Self::Moved(..)

@@ -93,12 +93,18 @@ pub(crate) fn shape(
     if let Some(length) = head.length {
         response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
+    coded(response, head.length, compress, request)
+}
+
+/// The answer in the coding that the client likes best, where that is worth it.
+pub(crate) fn coded(
+    response: Response<Body>,
+    length: Option<u64>,
+    compress: Option<&SiteCompression>,
+    request: &request::Parts,
+) -> Response<Body> {
     let due = compress.map_or(CodingDue::Never, |compress| {
-        compress.offer().select_coding(
-            &AcceptedCodings::of(&request.headers),
-            &response,
-            head.length,
-        )
+        compress.offer().select_coding(&AcceptedCodings::of(&request.headers), &response, length)
     });
     due.apply(response, &request.method)
 }

@@ -13,7 +13,7 @@ pub use self::check::check;
 pub(crate) use self::check::{claimed_twice, file_below_root};
 pub use self::tls::TlsSettings;
 use self::written::{
-    CacheRule, HeaderRule, HiddenFiles, ListingMode, SiteRedirectSettings, SymlinkMode,
+    CacheRule, ConcatMode, HeaderRule, HiddenFiles, ListingMode, SiteRedirectSettings, SymlinkMode,
 };
 use crate::access_log::AccessLogChoice;
 use crate::auth::AuthSettings;
@@ -97,6 +97,9 @@ pub struct SiteSettings {
     pub cgi: BTreeMap<String, CgiChoice>,
     /// Paths that ask for a name and a password. Default none.
     pub auth: Vec<AuthSettings>,
+    /// True if `/dir/??a.js,b.js` sends several files of a folder as one: up to 100, of one type,
+    /// 8 MiB in all. Default false.
+    pub concat: ConcatMode,
     /// Files are written by `PUT`, and by `PATCH` for ranges: `true`, `false`, or in detail. A file
     /// is there whole or not at all. Writes come from `writers`, or with a name that `auth` has
     /// checked at their path. Default false.
@@ -154,6 +157,7 @@ impl Default for SiteSettings {
             fastcgi: BTreeMap::new(),
             cgi: BTreeMap::new(),
             auth: Vec::new(),
+            concat: ConcatMode::Off,
             put: PutChoice::default(),
             delete: false,
             webdav: false,

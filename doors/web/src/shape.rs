@@ -35,6 +35,15 @@ pub(crate) fn shape(
     let mut own_page = site;
     let mut response = match (outcome, site) {
         (WebOutcome::File(file), Some(site)) => return file.send(head, &site.rules, now),
+        (WebOutcome::Joined(files), Some(site)) => {
+            let (response, payload) = files.send(head, &site.rules, now);
+            if response.status() != StatusCode::OK || site.compress.is_none() {
+                return (response, payload);
+            }
+            let length = response.body().size_hint().exact();
+            let response = script::coded(response, length, site.compress.as_ref(), head);
+            return (response, FilePayload::Streaming);
+        }
         (WebOutcome::Script(Ok(answer)), site) => {
             let compress = site.and_then(|site| site.compress.as_ref());
             let mut response = script::shape(answer, compress, head);
@@ -62,7 +71,7 @@ pub(crate) fn shape(
         (WebOutcome::Refused(why), site) => refused(why, site),
         (WebOutcome::NotOpened(NotOpened::NotFound), _)
         // A file is a site's.
-        | (WebOutcome::File(_), None) => pages::not_found(),
+        | (WebOutcome::File(_) | WebOutcome::Joined(_), None) => pages::not_found(),
         (WebOutcome::NotOpened(NotOpened::Forbidden), _) => pages::forbidden(),
         (WebOutcome::NotOpened(NotOpened::Failed), _) => pages::failed(),
         (WebOutcome::Blocked(rule), _) => {
@@ -95,6 +104,9 @@ fn refused(why: WebRefusal, site: Option<&Site>) -> Response<Body> {
         }
         WebRefusal::Path(why) => pages::bad_request(&why.to_string()),
         WebRefusal::Misdirected => pages::misdirected(),
+        WebRefusal::Joined => pages::bad_request(
+            "These are not up to 100 files of one type and of 8 MiB at most, below a folder",
+        ),
         WebRefusal::Writer => pages::no_writer(),
         WebRefusal::Destination => pages::other_site(),
         WebRefusal::Plain => pages::bad_request("This site is reached by HTTPS"),

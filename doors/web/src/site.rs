@@ -19,7 +19,7 @@ use crate::root::SiteRoot;
 use crate::rules::SiteRules;
 use crate::settings::SiteSettings;
 use crate::settings::file_below_root;
-use crate::settings::written::{HiddenFiles, ListingMode};
+use crate::settings::written::{ConcatMode, HiddenFiles, ListingMode};
 use crate::store::{FileStore, FolderWatcher};
 use crate::writing::SiteWriting;
 use cgi::ClientTrust;
@@ -53,6 +53,7 @@ pub(crate) struct Site {
     pub(crate) fastcgi: FastcgiServers,
     pub(crate) programs: SitePrograms,
     pub(crate) auth: SiteAuth,
+    pub(crate) concat: ConcatMode,
     pub(crate) writing: Option<SiteWriting>,
     /// Asked about requests and answers.
     pub(crate) script: Option<LuauScript>,
@@ -158,6 +159,7 @@ impl Site {
                 compress: settings.compress.settings().map(SiteCompression::new),
                 fastcgi: FastcgiServers::new(&settings.fastcgi),
                 programs,
+                concat: settings.concat,
                 auth,
                 script,
                 log,

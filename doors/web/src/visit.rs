@@ -4,6 +4,7 @@
 //! password; then redirects, scripts and files. It shapes no answer. Called by `request`.
 
 use crate::auth::AuthAccess;
+use crate::concat;
 use crate::forwarded;
 use crate::handshake::WebContext;
 use crate::hsts::https_location;
@@ -13,6 +14,7 @@ use crate::negotiate;
 use crate::outcome::{WebOutcome, WebRefusal};
 use crate::path::PathTarget;
 use crate::script;
+use crate::settings::written::ConcatMode;
 use crate::site::Site;
 use crate::write_visit::{self, WriteRequest};
 use http::{Method, request};
@@ -98,6 +100,12 @@ async fn act(
     }
     if !reads(head) && site.fastcgi.is_empty() && site.programs.is_empty() {
         return WebOutcome::Refused(WebRefusal::Method);
+    }
+    if site.concat == ConcatMode::On
+        && let Some(names) = concat::names(head.uri.query())
+        && reads(head)
+    {
+        return concat::join(site, target, names, now).await;
     }
     let found = look::look(site, head.uri.path(), target, now);
     // An index or a fallback may be guarded where its folder is not.

@@ -19,6 +19,30 @@ pub enum ListingMode {
     On,
 }
 
+/// Tells whether several files of a folder are sent as one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "bool", into = "bool")]
+#[schemars(with = "bool")]
+pub enum ConcatMode {
+    /// `??` is a query like any other.
+    #[default]
+    Off,
+    /// `/dir/??a.js,b.js` is both files.
+    On,
+}
+
+impl From<bool> for ConcatMode {
+    fn from(is_on: bool) -> Self {
+        if is_on { Self::On } else { Self::Off }
+    }
+}
+
+impl From<ConcatMode> for bool {
+    fn from(mode: ConcatMode) -> Self {
+        mode == ConcatMode::On
+    }
+}
+
 /// Treatment of names that begin with a dot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

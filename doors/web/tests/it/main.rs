@@ -8,6 +8,7 @@ mod features;
 mod files;
 mod guarded;
 mod https;
+mod joined;
 mod lanes;
 mod listing;
 mod luau;
