@@ -1,4 +1,4 @@
-//! What a script is told about its request: the variables of CGI/1.1 (RFC 3875 §4.1).
+//! Variables of CGI/1.1 (RFC 3875 §4.1), which tell a script of its request.
 //!
 //! Pure. A client's fields become `HTTP_…`, but for those that would pass for another thing:
 //! `Proxy` (scripts' libraries take `HTTP_PROXY` for their own setting), names with more than

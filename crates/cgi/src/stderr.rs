@@ -1,4 +1,4 @@
-//! What scripts complain about, on its way to the ledger's notes.
+//! Complaints of scripts, on their way to the ledger's notes.
 //!
 //! A request may say so much and no more. It cleans nothing and keeps nothing: the ledger does
 //! both. Filled by `exchange` and `program`.
@@ -6,7 +6,7 @@
 use ledger::Ledger;
 use vocab::{Door, Now};
 
-/// What one request may say, in bytes; the rest is counted.
+/// Bytes that one request may say; the rest is counted.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 
 /// The complaints of one request; they are handed over when it is dropped.

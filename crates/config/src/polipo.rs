@@ -8,6 +8,7 @@
 mod absent;
 mod caching;
 mod forbidden;
+mod redirector;
 mod values;
 
 use self::forbidden::ForbiddenRules;
@@ -23,7 +24,7 @@ use std::path::Path;
 use vocab::{Complaint, Network, PortRange};
 
 /// Variables that are carried over.
-const CARRIED: [&str; 31] = [
+const CARRIED: [&str; 33] = [
     "allowedClients",
     "allowedPorts",
     "authCredentials",
@@ -48,6 +49,8 @@ const CARRIED: [&str; 31] = [
     "proxyOffline",
     "proxyOutgoingAddress",
     "proxyPort",
+    "redirector",
+    "redirectorRedirectCode",
     "relaxTransparency",
     "serverTimeout",
     "socksAuthCredentials",
@@ -116,6 +119,7 @@ impl PolipoImport {
         self.ports();
         self.parent();
         self.outgoing();
+        self.redirector();
         self.fields();
         self.store();
         self.uncachable(read_file);

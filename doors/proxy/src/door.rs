@@ -15,6 +15,7 @@ use http_front::DoorLimits;
 use origins::{KnownOrigin, Origin};
 use passwords::UserTable;
 use rate_limit::ClientBuckets;
+use redirector::RedirectorSettings;
 use std::path::Path;
 use std::sync::Arc;
 use transport::clock;
@@ -89,5 +90,8 @@ pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
         let opened = UserTable::open(&auth.users, auth.file.as_deref(), base);
         opened.err().unwrap_or_default().into_iter().map(|it| it.under("auth")).collect::<Vec<_>>()
     });
-    users.into_iter().flatten().chain(tls::check_files(settings, base)).collect()
+    let redirector = settings.redirector.as_ref().and_then(RedirectorSettings::check_program);
+    let redirector = redirector.map(|it| it.under("redirector"));
+    let others = tls::check_files(settings, base);
+    users.into_iter().flatten().chain(others).chain(redirector).collect()
 }

@@ -55,6 +55,7 @@ impl ProxyFastPath {
             None => return false,
         };
         setup.access.is_none()
+            && setup.redirector.is_none()
             && setup.fields.keeps_answers()
             && setup.serves(self.connection.client())
             && setup.fetches_from(port)

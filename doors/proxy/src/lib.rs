@@ -21,6 +21,7 @@ mod pac;
 mod pages;
 mod parts;
 mod preview;
+mod redirected;
 mod remove_params;
 mod request;
 mod routes;
@@ -45,3 +46,4 @@ pub use crate::settings::{
 pub use crate::socks::{SocksClient, SocksLogin, accept_socks};
 pub use crate::url_rules::check as check_urls;
 pub use http_cache::{CacheEnvironment, HttpCache, PurgeStrength, PurgeTarget};
+pub use redirector::{FailureChoice, HelperProtocol, RedirectorSettings};

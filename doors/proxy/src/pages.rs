@@ -119,6 +119,36 @@ pub(crate) fn port(method: &Method, port: u16) -> Response<Body> {
     page(StatusCode::FORBIDDEN, "tidegate; error=http_request_denied", text)
 }
 
+/// The redirector leads it to another URL.
+pub(crate) fn redirected(status: StatusCode, url: &str) -> Response<Body> {
+    let mut page = plain(status, format!("This is at {url}\n"));
+    match HeaderValue::from_str(url) {
+        Ok(location) => {
+            page.headers_mut().insert(LOCATION, location);
+            page
+        }
+        Err(_) => redirector_failed(),
+    }
+}
+
+/// The redirector leads a tunnel elsewhere, which nobody can.
+pub(crate) fn tunnel_redirected(subject: &str) -> Response<Body> {
+    let text = format!("The redirector refuses the tunnel to {subject}\n");
+    page(StatusCode::FORBIDDEN, "tidegate; error=http_request_denied", text)
+}
+
+/// The redirector says nothing that could be done.
+pub(crate) fn redirector_failed() -> Response<Body> {
+    let text = "The program that is asked about URLs does not answer (proxy.redirector).\n";
+    let mut page = page(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "tidegate; error=proxy_internal_response",
+        text.into(),
+    );
+    page.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("2"));
+    page
+}
+
 /// The request makes no sense.
 pub(crate) fn bad_request(why: &str) -> Response<Body> {
     page(StatusCode::BAD_REQUEST, "tidegate; error=http_request_error", format!("{why}.\n"))

@@ -11,6 +11,7 @@ use crate::door::ProxyDoor;
 use crate::headers::{max_forwards, wanted_protocol};
 use crate::local_endpoints::{self, LocalEndpoint};
 use crate::pages;
+use crate::redirected::{self, RedirectedCourse, RedirectorRequest};
 use crate::remove_params;
 use crate::setup::ProxySetup;
 use crate::target::{self, BadTarget, ProxyTarget};
@@ -55,6 +56,8 @@ enum ProxyOutcome {
     Refused(ProxyRefusal),
     /// In place of what the policy blocks, or would have asked for otherwise.
     ByPolicy(Response<Body>),
+    /// By the redirector.
+    Redirected(Box<Response<Body>>),
     Fetched(Response<Body>),
     Cached(http_cache::ServedAnswer),
     Switched(Response<Body>, upgrade::OnUpgrade),
@@ -90,31 +93,29 @@ pub(crate) async fn answer(
     ticket.decided(decision.verdict().action, decision.cause());
 
     // act
+    let by_redirector = redirect(&setup, caller, &mut wish, &decision, request.method()).await;
     let (policy, user) = (door.parts.policy.load(), wish.user.take());
     let asker = HostAsker::of(&door.parts.policy, caller, user, decision.verdict().cause, now);
     let within = DestinationGuard::of(&setup, &door.parts.off_limits, asker, wish.target.host());
     let trip = ProxyContext { door, setup: &setup, caller, destination: within, now };
     let page = PageSubject { text: &wish.subject, reader: PageReader::of(request.headers()) };
-    let acted = match (decision, &wish.target) {
-        (ProxyDecision::Block(_), ProxyTarget::Tunnel(to))
+    let acted = match (decision, &wish.target, by_redirector) {
+        (ProxyDecision::Pass(_), _, Some(answer)) => ProxyOutcome::Redirected(answer),
+        (ProxyDecision::Block(_), ProxyTarget::Tunnel(to), _)
             if tunnel::hand_to_pixel(&trip, to, &mut request, &mut ticket) == HandOver::Taken =>
         {
             return shape(&trip, page, ProxyOutcome::Tunnelled).response;
         }
-        (ProxyDecision::Block(verdict), _) => ProxyOutcome::ByPolicy(blocked::answer(
-            &trip,
-            &blocked_request(&wish, verdict),
-            &request,
-        )),
-        (ProxyDecision::RemoveParams(_, cut), _) => {
+        (ProxyDecision::Block(verdict), ..) => block(&trip, &wish, verdict, &request),
+        (ProxyDecision::RemoveParams(_, cut), ..) => {
             ProxyOutcome::ByPolicy(remove_params::answer(&policy, &wish.host, cut))
         }
-        (ProxyDecision::Pass(_), ProxyTarget::Fetch { origin, path }) => {
+        (ProxyDecision::Pass(_), ProxyTarget::Fetch { origin, path }, None) => {
             let fetching = pin!(fetch(&trip, origin, path, request));
             interim::with_handler(fetching, |early| interim::send(setup.fields.for_client(early)))
                 .await
         }
-        (ProxyDecision::Pass(_), ProxyTarget::Tunnel(to)) => {
+        (ProxyDecision::Pass(_), ProxyTarget::Tunnel(to), None) => {
             let opened = Box::pin(open_tunnel(&trip, to, request, ticket)).await;
             // A tunnel's ticket is closed when the tunnel is.
             let Err((outcome, unused)) = opened else {
@@ -123,7 +124,7 @@ pub(crate) async fn answer(
             ticket = unused;
             outcome
         }
-        (ProxyDecision::Pass(_), ProxyTarget::Local(own)) => {
+        (ProxyDecision::Pass(_), ProxyTarget::Local(own), None) => {
             ProxyOutcome::Refused(ProxyRefusal::Local(*own))
         }
     };
@@ -153,10 +154,16 @@ fn switch(
     trip.setup.fields.switching(answer).map(|_| Body::empty())
 }
 
-/// A request that the policy blocks.
-fn blocked_request(wish: &ProxyRequest, verdict: policy::Verdict) -> blocked::BlockedRequest<'_> {
+/// The answer in place of what the policy blocks.
+fn block(
+    trip: &ProxyContext<'_>,
+    wish: &ProxyRequest,
+    verdict: policy::Verdict,
+    request: &Request<Incoming>,
+) -> ProxyOutcome {
     let (host, page, kind) = (&wish.host, wish.page.as_ref(), wish.kind);
-    blocked::BlockedRequest { verdict, host, page, kind, subject: &wish.subject }
+    let blocked = blocked::BlockedRequest { verdict, host, page, kind, subject: &wish.subject };
+    ProxyOutcome::ByPolicy(blocked::answer(trip, &blocked, request))
 }
 
 /// The answer to a request that was refused before the policy was asked, noted in the ledger.
@@ -237,6 +244,36 @@ fn limit_redirects(
             ProxyDecision::Pass(verdict)
         }
         other => other,
+    }
+}
+
+/// Asks the redirector about a request that passes; it may lead elsewhere from then on, or is
+/// answered.
+async fn redirect(
+    setup: &ProxySetup,
+    caller: &ProxyConnection,
+    wish: &mut ProxyRequest,
+    decision: &ProxyDecision,
+    method: &Method,
+) -> Option<Box<Response<Body>>> {
+    let redirector = setup.redirector.as_ref()?;
+    if !matches!(decision, ProxyDecision::Pass(_)) {
+        return None;
+    }
+    let request = RedirectorRequest {
+        target: &wish.target,
+        subject: &wish.subject,
+        method,
+        client: caller.client(),
+        user: wish.user.as_deref(),
+    };
+    match redirected::ask(redirector, setup, request).await {
+        RedirectedCourse::Same => None,
+        RedirectedCourse::Elsewhere(target) => {
+            wish.target = target;
+            None
+        }
+        RedirectedCourse::Answered(answer) => Some(answer),
     }
 }
 
@@ -364,6 +401,7 @@ fn shape(trip: &ProxyContext<'_>, page: PageSubject<'_>, outcome: ProxyOutcome) 
             return shape_refusal(&refusal, trip.caller, trip.setup, page);
         }
         ProxyOutcome::ByPolicy(answer) => (answer, Source::Policy),
+        ProxyOutcome::Redirected(answer) => (page.reader.render_for(*answer), Source::Local),
         ProxyOutcome::Fetched(response) => (trip.setup.fields.for_client(response), Source::Origin),
         ProxyOutcome::Cached(served) => {
             let source = served.source.recorded();

@@ -17,6 +17,7 @@ pub use self::passing::{ConnectSni, FieldDisclosure, RefererPolicy};
 use http_engine::upgrade::WEBSOCKET;
 use http_front::ConnectionCaps;
 use origins::{AnswerHeadSettings, DestinationScope, FamilyChoice, OutgoingAddresses};
+use redirector::RedirectorSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -101,6 +102,9 @@ pub struct Settings {
     pub upgrade: Vec<String>,
     /// The setup script at `/proxy.pac` and `/wpad.dat`, by which browsers configure themselves.
     pub pac: PacSettings,
+    /// Programs that are asked about each URL that the policy lets pass: Squid's
+    /// `url_rewrite_program`, Polipo's `redirector`. Default: none.
+    pub redirector: Option<RedirectorSettings>,
     /// The cache of what is fetched over `http:` and `https:` URLs. Default: none.
     pub cache: Option<http_cache::Settings>,
 }
@@ -154,6 +158,7 @@ impl Default for Settings {
             x_forwarded_for: FieldDisclosure::Off,
             upgrade: vec![WEBSOCKET.into()],
             pac: PacSettings::default(),
+            redirector: None,
             cache: None,
         }
     }

@@ -12,6 +12,7 @@ use crate::url_rules::UrlRules;
 use http_cache::HttpCache;
 use http_freshness::CachingRules;
 use origins::{Origin, OriginLimits, Origins};
+use redirector::UrlRedirector;
 use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::{Complaint, Name, Now};
@@ -24,6 +25,8 @@ pub(crate) struct ProxySetup {
     pub(crate) routes: ParentRoutes,
     pub(crate) fields: FieldPolicy,
     pub(crate) secure: Option<ProxyTls>,
+    /// Programs that are asked about URLs; they go on over a reload that leaves them as they are.
+    pub(crate) redirector: Option<Arc<UrlRedirector>>,
     pub(crate) cache: Option<Arc<HttpCache>>,
     /// URLs that the cache leaves alone.
     pub(crate) never: Option<UrlRules>,
@@ -52,6 +55,16 @@ impl ProxySetup {
             let before = before.and_then(|setup| setup.cache.as_deref());
             HttpCache::new(wanted, &CachingRules::forward(), before, &parts.cache)
         });
+        let redirector = settings.redirector.as_ref().map(|wanted| {
+            let known = before.and_then(|setup| setup.redirector.as_ref());
+            match known.filter(|known| known.settings() == wanted) {
+                Some(known) => Ok(Arc::clone(known)),
+                None => UrlRedirector::start(wanted, Arc::clone(&parts.log)).map(Arc::new),
+            }
+        });
+        let redirector = redirector.transpose().map_err(|why| {
+            vec![Complaint::new("redirector", format!("it has no thread: {why}"))]
+        })?;
         let outgoing = settings.outgoing();
         // Connections that left otherwise are not used on.
         let kept = before.filter(|setup| *setup.origins.dialer().outgoing() == outgoing);
@@ -61,6 +74,7 @@ impl ProxySetup {
                 |setup| setup.origins.with_limits(limits),
             ),
             access,
+            redirector,
             routes: ParentRoutes::new(&settings, before.map(|setup| &setup.routes)),
             fields: FieldPolicy::new(&settings),
             secure: ProxyTls::open(&settings, parts)?,

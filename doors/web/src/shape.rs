@@ -35,15 +35,7 @@ pub(crate) fn shape(
     let mut own_page = site;
     let mut response = match (outcome, site) {
         (WebOutcome::File(file), Some(site)) => return file.send(head, &site.rules, now),
-        (WebOutcome::Joined(files), Some(site)) => {
-            let (response, payload) = files.send(head, &site.rules, now);
-            if response.status() != StatusCode::OK || site.compress.is_none() {
-                return (response, payload);
-            }
-            let length = response.body().size_hint().exact();
-            let response = script::coded(response, length, site.compress.as_ref(), head);
-            return (response, FilePayload::Streaming);
-        }
+        (WebOutcome::Joined(files), Some(site)) => return joined(files, site, head, now),
         (WebOutcome::Script(Ok(answer)), site) => {
             let compress = site.and_then(|site| site.compress.as_ref());
             let mut response = script::shape(answer, compress, head);
@@ -94,6 +86,22 @@ pub(crate) fn shape(
         *response.body_mut() = Body::empty();
     }
     (response, FilePayload::Buffered)
+}
+
+/// Several files as one, coded where that is worth it.
+fn joined(
+    files: FileSource,
+    site: &Site,
+    head: &request::Parts,
+    now: Now,
+) -> (Response<Body>, FilePayload) {
+    let (response, payload) = files.send(head, &site.rules, now);
+    if response.status() != StatusCode::OK || site.compress.is_none() {
+        return (response, payload);
+    }
+    let length = response.body().size_hint().exact();
+    let response = script::coded(response, length, site.compress.as_ref(), head);
+    (response, FilePayload::Streaming)
 }
 
 fn refused(why: WebRefusal, site: Option<&Site>) -> Response<Body> {

@@ -1,7 +1,7 @@
 //! Variables of Polipo without a counterpart, and why.
 
 /// Names, and the reason that they share.
-const ABSENT: [(&[&str], &str); 20] = [
+const ABSENT: [(&[&str], &str); 19] = [
     (
         &[
             "chunkLowMark",
@@ -72,10 +72,6 @@ const ABSENT: [(&[&str], &str); 20] = [
             "dnsUseGethostbyname",
         ],
         "names are looked up through dns.upstreams, by IPv4 and IPv6 in a race",
-    ),
-    (
-        &["redirector", "redirectorRedirectCode"],
-        "what is blocked gets an empty answer of the type that was asked for; rules say $redirect",
     ),
     (
         &["forbiddenRedirectCode"],

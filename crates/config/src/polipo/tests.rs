@@ -76,6 +76,15 @@ diskCacheRoot = "/var/cache/polipo/"
     assert_eq!((&proxy["source"], &proxy["family"]), (&json!(["192.0.2.1"]), &json!("ipv4")));
     let yaml = made("forbiddenUrl = https://intranet.example/no");
     assert!(yaml.contains("policy:\n  block_page: \"https://intranet.example/no\"\n"), "{yaml}");
+    let (_, proxy) = planned("redirector = \"/usr/bin/adzapper\"\nredirectorRedirectCode = 307");
+    let redirector = &proxy["redirector"];
+    assert_eq!(redirector["program"], json!(["/usr/bin/adzapper"]));
+    assert_eq!(
+        (&redirector["protocol"], &redirector["redirect_status"]),
+        (&json!("polipo"), &json!(307))
+    );
+    let yaml = made("redirector = adzapper");
+    assert!(yaml.contains("line 1, redirector: name the program by its whole path"), "{yaml}");
     let yaml = made("dnsQueryIPv6 = happily");
     assert!(yaml.contains("line 1, dnsQueryIPv6: both families"), "{yaml}");
     let (_, proxy) = planned("cacheIsShared = false");

@@ -36,6 +36,9 @@ impl Settings {
                     .remedy("name networks, as in [192.168.0.0/16], or leave clients out"),
             );
         }
+        if let Some(redirector) = &self.redirector {
+            complaints.extend(redirector.check().into_iter().map(|it| it.under("redirector")));
+        }
         complaints.extend(check_span(
             "tunnel_idle",
             *self.tunnel_idle,

@@ -14,6 +14,7 @@ mod own;
 mod parents;
 mod passing;
 mod quick;
+mod redirected;
 mod secure;
 mod socks;
 mod support;

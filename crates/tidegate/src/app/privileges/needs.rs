@@ -17,7 +17,8 @@ const FILE_KEYS: [&str; 4] = ["path", "file", "root", "patterns"];
 pub(super) struct SystemNeeds {
     /// Privileges.
     pub(super) capabilities: Vec<Capability>,
-    /// Programs that are run: effects of the DNS door, CGI programs of the web door.
+    /// Programs that are run: effects of the DNS door, CGI programs of the web door, the proxy's
+    /// redirector.
     pub(super) starts_programs: bool,
     /// Places that are written, beside the state folder.
     pub(super) writable_places: Vec<WritablePlace>,
@@ -69,7 +70,8 @@ impl SystemNeeds {
         Self {
             capabilities: capabilities(plan),
             starts_programs: foreign.is_some_and(door_dns::ForeignConfig::starts_programs)
-                || plan.file.web.iter().any(|site| !site.cgi.is_empty()),
+                || plan.file.web.iter().any(|site| !site.cgi.is_empty())
+                || plan.file.proxy.as_ref().is_some_and(|proxy| proxy.redirector.is_some()),
             writable_places: writable_places(plan, state),
             certificates,
             read,
