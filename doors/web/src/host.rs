@@ -47,6 +47,17 @@ impl HostPattern {
         }
         DomainName::parse(text).map(Self::Exact).map_err(BadHost::Name)
     }
+
+    /// True for a host, in lower case without port and trailing dot, that this entry names.
+    pub(crate) fn names(&self, host: &str) -> bool {
+        match self {
+            Self::Exact(name) => name.as_str() == host,
+            Self::Subdomains(name) => {
+                host.strip_suffix(name.as_str()).is_some_and(|above| above.ends_with('.'))
+            }
+            Self::Matching(regex) => regex.is_match(host),
+        }
+    }
 }
 
 impl fmt::Display for BadHost {
@@ -68,6 +79,21 @@ mod tests {
         assert!(matches!(HostPattern::parse("WWW.example."), Ok(HostPattern::Exact(_))));
         assert!(matches!(HostPattern::parse("*.example"), Ok(HostPattern::Subdomains(_))));
         assert!(matches!(HostPattern::parse(r"~^w\d+\."), Ok(HostPattern::Matching(_))));
+    }
+
+    #[test]
+    fn an_entry_names_its_hosts() {
+        for (entry, host, expected) in [
+            ("www.example", "www.example", true),
+            ("www.example", "a.www.example", false),
+            ("*.example", "a.b.example", true),
+            ("*.example", "example", false),
+            ("*.example", "badexample", false),
+            ("~^w[0-9]$", "w1", true),
+            ("~^w[0-9]$", "w1.evil", false),
+        ] {
+            assert_eq!(HostPattern::parse(entry).unwrap().names(host), expected, "{entry} {host}");
+        }
     }
 
     #[test]

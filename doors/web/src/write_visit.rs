@@ -11,7 +11,7 @@ use crate::path::PathTarget;
 use crate::settings::written::HiddenFiles;
 use crate::site::Site;
 use crate::writing::SiteWriting;
-use http::header::HeaderValue;
+use http::header::{HeaderMap, HeaderValue, ORIGIN};
 use http::{Method, StatusCode, Uri, request};
 use http_engine::{Body, Incoming};
 use std::net::IpAddr;
@@ -47,7 +47,8 @@ struct VisitRules {
 /// Answers a request to write at `target`.
 pub(crate) async fn answer(request: WriteRequest<'_>, body: Incoming) -> WebOutcome {
     let WriteRequest { site, writing, target, head, host, user, client, now } = request;
-    let is_writer = user.is_some() || writing.trusts(client);
+    let is_writer = user.is_some()
+        || (writing.trusts(client) && !is_of_strange_page(site, host, &head.headers));
     if !is_writer && head.method != Method::OPTIONS {
         return WebOutcome::Refused(WebRefusal::Writer);
     }
@@ -76,6 +77,14 @@ pub(crate) async fn answer(request: WriteRequest<'_>, body: Incoming) -> WebOutc
         forget(site, &method, target);
     }
     WebOutcome::Written(Box::new(response))
+}
+
+/// True for a request by a page of a host that is none of the site's: a name of a stranger may lead
+/// to this machine ("DNS rebinding"), and what its page asks comes from a browser in a network of
+/// writers.
+fn is_of_strange_page(site: &Site, host: &str, headers: &HeaderMap) -> bool {
+    let is_page = headers.contains_key(ORIGIN) || headers.contains_key("sec-fetch-site");
+    is_page && !site.hosts.iter().any(|it| it.names(host))
 }
 
 /// The path that `Destination` names, on this site.

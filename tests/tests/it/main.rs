@@ -40,6 +40,7 @@ mod own_names;
 mod pixel_door;
 mod pixelserv;
 mod privileges;
+mod programs;
 mod reload_keeps;
 mod reproxy;
 mod scripts;

@@ -161,6 +161,22 @@ fn only_writers_write() {
 }
 
 #[test]
+fn a_page_of_a_stranger_writes_nothing_from_a_network_of_writers() {
+    let base = base();
+    let named = SiteSettings { hosts: vec!["www.example".into()], ..writable() };
+    let edge = Edge::start_with(&base, &[named], "");
+    let put = |host: &str, fields: &[(&str, &str)]| {
+        let fields = [fields, &[("Content-Length", "0")]].concat();
+        edge.ask_host(host, "PUT /page", &fields).status
+    };
+    let origin = [("Origin", "http://rebound.example")];
+    assert_eq!(put("rebound.example", &origin), 403);
+    assert_eq!(put("rebound.example", &[("Sec-Fetch-Site", "same-origin")]), 403);
+    assert_eq!(put("www.example", &[("Origin", "http://www.example")]), 201);
+    assert_eq!(put("rebound.example", &[]), 204, "no browser");
+}
+
+#[test]
 fn each_way_of_writing_is_a_choice() {
     let base = base();
     let puts = SiteSettings { webdav: false, put: PutChoice::Switch(true), ..writable() };
