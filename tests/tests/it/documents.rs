@@ -126,8 +126,9 @@ struct Certificate<'a> {
 
 /// Writes a configuration and the files and folders that it names; returns its path.
 fn write_configuration(scratch: &Scratch, block: &Block, certificate: &Certificate<'_>) -> PathBuf {
-    let folders = ["www", "docs", "app", "static", "blog", "files", "staff"];
-    for folder in folders.map(|it| format!("srv/{it}")).iter().map(String::as_str).chain(["acme"]) {
+    let folders = "www docs app static blog files staff store share cgi-bin reports";
+    let folders = folders.split(' ').map(|it| format!("srv/{it}"));
+    for folder in folders.chain(["acme".to_owned()]) {
         std::fs::create_dir_all(scratch.path().join(folder)).unwrap();
     }
     for file in named_files(&block.text) {
