@@ -104,10 +104,14 @@ impl WrittenFolder {
             }
         }
         let mut share = QuotaShare::none(self.quota.as_ref());
-        let file = place.begin_file().map_err(fs_error)?;
+        let file = on_disk(move || place.begin_file()).await?;
         if !options.truncate
-            && let Ok(open) = self.root.open_beneath(below, OFlags::RDONLY, asked.now)
+            && let Ok(open) = self.root.open_beneath(below, READING, asked.now)
         {
+            if FileType::from_raw_mode(open.stat.st_mode) != FileType::RegularFile {
+                asked.fault.write(DavFault::NoFile);
+                return Err(FsError::GeneralFailure);
+            }
             let len = file_bytes(&open.stat);
             share.grow_to(len).map_err(|fault| {
                 asked.fault.write(fault);

@@ -105,7 +105,8 @@ impl DavFolder {
             Err(refused) => return *refused,
         };
         let Ok(replaced) = self.check_paths(method, &head, now) else {
-            return plain(StatusCode::FORBIDDEN, "One of these folders holds the other.\n");
+            let text = "The folder itself stays, and none is moved or copied into itself.\n";
+            return plain(StatusCode::FORBIDDEN, text);
         };
         let purpose = match method {
             DavMethod::Put | DavMethod::Patch => DavPurpose::Upload,

@@ -167,7 +167,9 @@ impl UploadFile {
         if !self.asked.digests.agree(digests) {
             return self.fail(DavFault::Digest);
         }
-        match file.publish(self.existing) {
+        let existing = self.existing;
+        let published = spawn_blocking(move || file.publish(existing)).await;
+        match published.unwrap_or(Err(Errno::IO)) {
             Ok(stat) => {
                 self.published = Some(stat);
                 if let Some(share) = self.share.take() {

@@ -141,6 +141,12 @@ fn ranges_change_a_part_of_a_file_and_the_whole_at_one_moment() {
     assert_eq!(edge.ask("GET /r", &[]).text(), "01abc56789!");
     assert_eq!(patch("bytes=2-4", "too long"), 416);
     assert_eq!(patch("bytes=999999999-", "hole"), 416);
+    // A link to what is no file is not waited for.
+    rustix::fs::mkfifoat(rustix::fs::CWD, base.path().join("www/fifo"), 0o600.into()).unwrap();
+    symlink("fifo", base.path().join("www/pipe")).unwrap();
+    let kind = ("Content-Type", "application/x-sabredav-partialupdate");
+    let append = ("X-Update-Range", "append");
+    assert_eq!(write(&edge, "PATCH /pipe", &[kind, append], "x").status, 409);
     let range = ("Content-Range", "bytes 0-1/*");
     assert_eq!(write(&edge, "PUT /r", &[range], "xy").status, 204);
     assert_eq!(edge.ask("GET /r", &[]).text(), "xyabc56789!");
