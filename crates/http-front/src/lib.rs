@@ -31,5 +31,5 @@ pub use crate::proxy_protocol::introduced;
 pub use crate::request_fields::{
     field_text, host_of, page_host, page_of, page_of_fields, page_text, target_authority,
 };
-pub use crate::ticket::RequestTicket;
+pub use crate::ticket::{CloseHook, RequestTicket};
 pub use crate::tls_accept::{accept_tls, http_versions};

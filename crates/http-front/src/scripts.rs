@@ -3,11 +3,13 @@
 //! The parts of a message are lent to the hook and taken back. It decides nothing: a door says
 //! what a moved, answered or failed request means there. Called by the doors that have `script:`.
 
+use crate::ticket::CloseHook;
 use http::{HeaderMap, Method, Response, Uri};
 use http_engine::{Body, reply};
+use ledger::RequestEvent;
 use scripting::{
-    LuauScript, OnScriptError, RequestVerdict, ScriptAnswer, ScriptHook, ScriptedRequest,
-    ScriptedResponse,
+    LuauScript, OnScriptError, RequestVerdict, ScriptAnswer, ScriptHook, ScriptedLogEntry,
+    ScriptedRequest, ScriptedResponse,
 };
 use std::net::IpAddr;
 
@@ -121,6 +123,28 @@ impl ScriptedAsker {
         *response.headers_mut() = lent.headers;
         Some(response)
     }
+}
+
+/// Kept of a request, where the script wants to hear what became of it: calls `on_log`.
+pub fn log_hook(
+    script: &LuauScript,
+    client: &ScriptedClient<'_>,
+    method: &Method,
+    uri: &Uri,
+) -> Option<CloseHook> {
+    if !script.has(ScriptHook::Log) {
+        return None;
+    }
+    let (script, mut asked) = (script.clone(), client.request(method, uri.clone()));
+    Some(Box::new(move |event: &RequestEvent| {
+        let entry = ScriptedLogEntry {
+            status: event.status,
+            bytes: u64::from(event.bytes),
+            duration_ms: f64::from(event.duration_us) / 1000.0,
+            source: event.source.as_str(),
+        };
+        script.on_log(&mut asked, entry);
+    }))
 }
 
 fn answer_of(answer: ScriptAnswer) -> Response<Body> {

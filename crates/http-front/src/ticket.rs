@@ -19,7 +19,11 @@ pub struct RequestTicket {
     started: Instant,
     event: RequestEvent,
     answer: AnswerProgress,
+    on_close: Option<CloseHook>,
 }
+
+/// Called with the event of a request, when that is recorded.
+pub type CloseHook = Box<dyn FnOnce(&RequestEvent)>;
 
 /// Progress of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +50,13 @@ impl RequestTicket {
             bytes: 0,
         };
         let answer = AnswerProgress::Awaited;
-        Self { ledger: ledger.clone(), started: Instant::now(), event, answer }
+        let (ledger, started) = (ledger.clone(), Instant::now());
+        Self { ledger, started, event, answer, on_close: None }
+    }
+
+    /// Has somebody else hear of the request, too, when it is over.
+    pub fn on_close(&mut self, hook: Option<CloseHook>) {
+        self.on_close = hook;
     }
 
     /// Names the client of whom a trusted proxy in front tells.
@@ -106,6 +116,9 @@ impl Drop for RequestTicket {
     fn drop(&mut self) {
         if self.is_unanswered() {
             self.event.duration_us = elapsed_us(self.started);
+        }
+        if let Some(hook) = self.on_close.take() {
+            hook(&self.event);
         }
         let unused = EventSubject::url("");
         let subject = std::mem::replace(&mut self.event.subject, unused);

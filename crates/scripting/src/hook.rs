@@ -22,11 +22,14 @@ pub enum ScriptHook {
     Upstream,
     /// Before an answer goes to the client.
     Response,
+    /// Once a request is over: after the last byte of its answer, or when its client has gone.
+    Log,
 }
 
 impl ScriptHook {
     /// All of them, in the order of a request.
-    pub const ALL: [Self; 4] = [Self::Query, Self::Request, Self::Upstream, Self::Response];
+    pub const ALL: [Self; 5] =
+        [Self::Query, Self::Request, Self::Upstream, Self::Response, Self::Log];
 
     /// The name of the function.
     pub const fn name(self) -> &'static str {
@@ -35,6 +38,7 @@ impl ScriptHook {
             Self::Request => "on_request",
             Self::Upstream => "on_upstream",
             Self::Response => "on_response",
+            Self::Log => "on_log",
         }
     }
 }
@@ -44,8 +48,10 @@ impl ScriptPlace {
     pub const fn hooks(self) -> &'static [ScriptHook] {
         match self {
             Self::Dns => &[ScriptHook::Query],
-            Self::Site => &[ScriptHook::Request, ScriptHook::Response],
-            Self::Route => &[ScriptHook::Request, ScriptHook::Upstream, ScriptHook::Response],
+            Self::Site => &[ScriptHook::Request, ScriptHook::Response, ScriptHook::Log],
+            Self::Route => {
+                &[ScriptHook::Request, ScriptHook::Upstream, ScriptHook::Response, ScriptHook::Log]
+            }
         }
     }
 

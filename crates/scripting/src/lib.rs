@@ -17,6 +17,7 @@ mod fields;
 mod fixtures;
 mod hook;
 mod log_budget;
+mod log_entry;
 mod machine;
 mod query;
 mod request;
@@ -33,6 +34,7 @@ pub use fixtures::{
     FixtureCase, FixtureOutcome, FixtureRequest, FixtureResponse, FixtureSent, ScriptFixtures,
 };
 pub use hook::{ScriptHook, ScriptPlace};
+pub use log_entry::ScriptedLogEntry;
 pub use query::{QueryAnswer, ScriptedQuery};
 pub use request::{ScriptAnswer, ScriptedRequest};
 pub use response::ScriptedResponse;

@@ -8,6 +8,7 @@ use crate::deadline::HookDeadline;
 use crate::environment::ScriptEnvironment;
 use crate::failure::{FailureCause, ScriptFailure};
 use crate::hook::ScriptHook;
+use crate::log_entry::{LogEntryObject, ScriptedLogEntry};
 use crate::query::{QueryAnswer, QueryObject, ScriptedQuery};
 use crate::request::{RequestChanges, RequestObject, ScriptedRequest};
 use crate::response::{ResponseObject, ScriptedResponse};
@@ -37,6 +38,7 @@ pub(crate) struct ScriptMachine {
     request: (RequestObject, AnyUserData),
     response: (ResponseObject, AnyUserData),
     query: (QueryObject, AnyUserData),
+    entry: (LogEntryObject, AnyUserData),
     /// By number of the script; one that could not be loaded is not tried again.
     environments: HashMap<u64, Result<ScriptEnvironment, ScriptFailure>, RandomState>,
 }
@@ -86,7 +88,10 @@ impl ScriptMachine {
         let response = (response.clone(), lua.create_userdata(response)?);
         let query = QueryObject::default();
         let query = (query.clone(), lua.create_userdata(query)?);
-        Ok(Self { lua, deadline, request, response, query, environments: HashMap::default() })
+        let entry = LogEntryObject::default();
+        let entry = (entry.clone(), lua.create_userdata(entry)?);
+        let environments = HashMap::default();
+        Ok(Self { lua, deadline, request, response, query, entry, environments })
     }
 
     /// Loads a script; which hooks it has.
@@ -169,6 +174,22 @@ impl ScriptMachine {
         let outcome = function.call::<()>((object, asked_object));
         asked_held.take_back(asked);
         held.take_back(response);
+        outcome
+    }
+
+    /// Calls `on_log` with what became of a request.
+    pub(crate) fn call_with_entry(
+        &self,
+        function: &Function,
+        asked: &mut ScriptedRequest,
+        entry: ScriptedLogEntry,
+    ) -> mlua::Result<()> {
+        let ((asked_held, asked_object), (held, object)) = (&self.request, &self.entry);
+        asked_held.lend(ScriptHook::Log, asked);
+        held.lend(entry);
+        let outcome = function.call::<()>((object, asked_object));
+        asked_held.take_back(asked);
+        held.take_back();
         outcome
     }
 }

@@ -102,6 +102,7 @@ impl RequestObject {
             ScriptHook::Query | ScriptHook::Response => {
                 return Err(Error::runtime("the request was sent already; change the response"));
             }
+            ScriptHook::Log => return Err(Error::runtime("the request is over")),
         }
         fields::count_change(&mut held.changes_made)?;
         Ok(RefMut::map(held, |held| &mut held.request))
@@ -111,7 +112,7 @@ impl RequestObject {
     fn to_decide(&self, what: &str) -> mlua::Result<RefMut<'_, HeldRequest>> {
         match self.held()? {
             (ScriptHook::Request, held) => Ok(held),
-            (hook @ (ScriptHook::Query | ScriptHook::Upstream | ScriptHook::Response), _) => {
+            (hook, _) => {
                 Err(Error::runtime(format!("{} cannot {what}; do it in on_request", hook.name())))
             }
         }

@@ -4,6 +4,7 @@ use crate::code::{ScriptCode, ScriptCounts};
 use crate::failure::ScriptFailure;
 use crate::hook::{ScriptHook, ScriptPlace};
 use crate::log_budget::LogBudget;
+use crate::log_entry::ScriptedLogEntry;
 use crate::machine::{self, ScriptMachine};
 use crate::query::{QueryAnswer, ScriptedQuery};
 use crate::request::{RequestChanges, ScriptAnswer, ScriptedRequest};
@@ -193,6 +194,15 @@ impl LuauScript {
         });
         self.code.note(&outcome);
         outcome.err()
+    }
+
+    /// Calls `on_log` with what became of a request. A failure is counted and named in the log, and
+    /// changes nothing any more.
+    pub fn on_log(&self, asked: &mut ScriptedRequest, entry: ScriptedLogEntry) {
+        let outcome = machine::call(&self.code, ScriptHook::Log, |machine, function| {
+            machine.call_with_entry(function, asked, entry)
+        });
+        self.code.note(&outcome);
     }
 }
 

@@ -3,7 +3,8 @@
 
 use crate::{
     FailureCause, LuauChoice, LuauScript, LuauSettings, QueryAnswer, RequestVerdict, ScriptFailure,
-    ScriptHook, ScriptLog, ScriptPlace, ScriptedQuery, ScriptedRequest, ScriptedResponse,
+    ScriptHook, ScriptLog, ScriptPlace, ScriptedLogEntry, ScriptedQuery, ScriptedRequest,
+    ScriptedResponse,
 };
 use http::header::{HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
@@ -412,8 +413,35 @@ fn a_place_wants_a_script_with_a_hook_that_it_calls() {
     }
     let why = open(ScriptPlace::Site, "on_upstream").unwrap_err();
     assert_eq!(why.message, "a.luau defines no hook that a site calls");
-    assert_eq!(why.remedy.as_deref(), Some("define a function of these: on_request, on_response"));
+    assert_eq!(
+        why.remedy.as_deref(),
+        Some("define a function of these: on_request, on_response, on_log")
+    );
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_log_entry_is_read_once_and_changes_nothing() {
+    let script = script(
+        "local kept
+        function on_log(entry, request)
+            kept = entry
+            shared:set('seen', request.path .. ' ' .. entry.status .. ' ' .. entry.bytes .. ' '
+                .. entry.duration_ms .. ' ' .. entry.source)
+            shared:set('may', (pcall(function() request:set_header('a', 'b') end)))
+        end
+        function on_request(request)
+            local late = pcall(function() return kept.status end)
+            request:respond(200, shared:get('seen') .. ' ' .. tostring(shared:get('may')) .. ' '
+                .. tostring(late))
+        end",
+    );
+    let entry =
+        ScriptedLogEntry { status: 206, bytes: 5_000_000_000, duration_ms: 1.5, source: "cache" };
+    script.on_log(&mut request(), entry);
+    let said = after(&script, ScriptHook::Request, request()).1.answer.unwrap();
+    let said = String::from_utf8(said.body).unwrap();
+    assert_eq!(said, format!("{} 206 5000000000 1.5 cache false false", request().uri.path()));
 }
 
 #[test]

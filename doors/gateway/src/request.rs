@@ -10,6 +10,7 @@ use crate::guards::{AdmittedRequest, BlockOccasion};
 use crate::outcome::{GatewayOutcome, GatewayRefusal};
 use crate::read::read;
 use crate::reroute::RerouteContext;
+use crate::scripted;
 use crate::setup::GatewaySetup;
 use crate::shape::{ShapedAnswer, review, shape};
 use crate::ticket::GatewayTicket;
@@ -91,6 +92,7 @@ async fn answer_boxed(
     }
     let route = decision.route();
     let finish = AnswerFinish::of(&setup.response_fields, route, &parsed, caller, &request);
+    ticket.on_close(route.and_then(|it| scripted::log_hook(it, caller, &parsed, &request)));
     patience.stall = route.and_then(|route| route.silence_max()).unwrap_or(timeout);
 
     // act

@@ -9,6 +9,7 @@ use crate::route::GatewayRoute;
 use http::header::HOST;
 use http::{Request, Uri};
 use http_engine::Body;
+use http_front::CloseHook;
 use http_front::scripts::{self, ScriptedAsker, ScriptedClient, ScriptedCourse};
 use route_matching::{BadPath, ParsedRequest, SlashRules};
 use scripting::{OnScriptError, ScriptFailure, ScriptHook};
@@ -75,6 +76,17 @@ pub(crate) fn asker_of<B>(
 ) -> Option<ScriptedAsker> {
     let client = client(caller, parsed);
     ScriptedAsker::of(route.script.as_ref()?, &client, request.method(), request.uri())
+}
+
+/// Kept of a request, where its route has a script that wants to hear what became of it.
+pub(crate) fn log_hook<B>(
+    route: &GatewayRoute,
+    caller: &ClientConnection,
+    parsed: &ParsedRequest,
+    request: &Request<B>,
+) -> Option<CloseHook> {
+    let client = client(caller, parsed);
+    scripts::log_hook(route.script.as_ref()?, &client, request.method(), request.uri())
 }
 
 fn client<'r>(caller: &ClientConnection, parsed: &'r ParsedRequest) -> ScriptedClient<'r> {

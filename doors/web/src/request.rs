@@ -18,8 +18,8 @@ use http::{Request, Response, request};
 use http_body::Body as _;
 use http_engine::content::FileContent;
 use http_engine::{Body, Incoming, kind};
-use http_front::scripts::{ScriptedAsker, ScriptedClient};
-use http_front::{RequestTicket, host_of, page_of, target_authority};
+use http_front::scripts::{self, ScriptedAsker, ScriptedClient};
+use http_front::{CloseHook, RequestTicket, host_of, page_of, target_authority};
 use ledger::EventSubject;
 use policy::{Ask, Policy, RuleText, Verdict};
 use std::sync::Arc;
@@ -58,6 +58,8 @@ pub(crate) async fn answer(
     let policy = door.parts.policy.load_full();
     let verdict = decide(&policy, context, &wish, now);
     ticket.decided(verdict.action, verdict.cause);
+
+    ticket.on_close(site.and_then(|site| log_hook_of(site, context, &wish, &head)));
 
     // act
     let rule = (verdict.action == Action::Block).then(|| rule_text(&policy, verdict, &wish));
@@ -133,6 +135,18 @@ fn asker_of(
     let (scheme, ip) = (context.scheme(), context.client_ip());
     let client = ScriptedClient { host: wish.host.as_str(), scheme, ip };
     ScriptedAsker::of(site.script.as_ref()?, &client, &head.method, &head.uri)
+}
+
+/// Kept of a request for the site's script in Luau, where that wants to hear what became of it.
+fn log_hook_of(
+    site: &Site,
+    context: &WebContext,
+    wish: &WebRequest,
+    head: &request::Parts,
+) -> Option<CloseHook> {
+    let (scheme, ip) = (context.scheme(), context.client_ip());
+    let client = ScriptedClient { host: wish.host.as_str(), scheme, ip };
+    scripts::log_hook(site.script.as_ref()?, &client, &head.method, &head.uri)
 }
 
 /// The site that a request is for, if there is one.

@@ -57,6 +57,26 @@ fn a_script_changes_what_a_server_reads_and_what_the_client_gets() {
 }
 
 #[test]
+fn a_script_hears_what_became_of_each_request() {
+    let server = Origin::start(|_, _, _| ok("four"));
+    let source = "
+        function on_log(entry, request)
+            if request.path == '/last' then return end
+            shared:set('last', table.concat({ request.path, entry.status, entry.bytes,
+                entry.source, tostring(entry.duration_ms > 0) }, ' '))
+        end
+        function on_request(request)
+            if request.path == '/last' then request:respond(200, shared:get('last') or '') end
+        end";
+    let gateway = scripted(server.address, source, |_| {});
+    assert!(get(&gateway, "/a%20b").ends_with("four"));
+    let begun = std::time::Instant::now();
+    while !get(&gateway, "/last").ends_with("/a%20b 200 4 origin true") {
+        assert!(begun.elapsed() < support::DEADLINE, "{}", get(&gateway, "/last"));
+    }
+}
+
+#[test]
 fn a_script_answers_and_no_server_is_asked() {
     let server = Origin::start(|_, _, _| ok("x"));
     let source = "

@@ -27,6 +27,30 @@ fn start(base: &Folder) -> Edge {
 }
 
 #[test]
+fn a_script_hears_what_became_of_each_request() {
+    let base = base(
+        "function on_log(entry, request)
+            if request.path == '/last' then return end
+            shared:set('last', table.concat({ request.method, request.path, request.host,
+                entry.status, entry.bytes, entry.source }, ' '))
+        end
+        function on_request(request)
+            if request.path == '/last' then request:respond(200, shared:get('last') or '') end
+        end",
+    );
+    let edge = start(&base);
+    edge.ask("GET /", &[]);
+    edge.until("GET /last", &[], "GET / www.example 200 4 file");
+    edge.ask("GET /large.bin", &[]);
+    edge.until("GET /last", &[], "GET /large.bin www.example 200 1048576 file");
+    edge.ask("HEAD /none", &[]);
+    edge.until("GET /last", &[], "HEAD /none www.example 404 0 file");
+    let blocked = edge.ask_host("blocked.example", "GET /x", &[]).body.len();
+    let expected = format!("GET /x blocked.example 403 {blocked} policy");
+    edge.until("GET /last", &[], &expected);
+}
+
+#[test]
 fn a_script_answers_changes_and_leads_elsewhere() {
     let base = base(
         "function on_request(request)
