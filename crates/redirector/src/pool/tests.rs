@@ -70,7 +70,7 @@ async fn one_that_hangs_is_killed_and_started_again() {
         "cd {}; if mkdir hung; then sleep 1000; fi; while read url rest; do echo ERR; done",
         folder.display()
     );
-    let timeout = Text(TimeSpan(Duration::from_millis(200)));
+    let timeout = Text(TimeSpan(Duration::from_secs(1)));
     let (redirector, told) = start(&RedirectorSettings { timeout, ..settings(&script) });
     assert_eq!(redirector.ask(question("http://a.example/")).await, HelperAnswer::Failed);
     let begun = Instant::now();

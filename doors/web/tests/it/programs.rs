@@ -34,7 +34,7 @@ fn start(base: &Folder) -> Edge {
 }
 
 fn impatient(base: &Folder) -> Edge {
-    let timeout = Text(TimeSpan(Duration::from_millis(300)));
+    let timeout = Text(TimeSpan(Duration::from_secs(2)));
     Edge::start_with(base, &[programs(CgiSettings { timeout, ..CgiSettings::default() })], "")
 }
 
