@@ -1,13 +1,15 @@
 //! Several files of a folder in one answer: `/dir/??a.js,b.js?v=1`, as Perlbal and Tengine have it.
 //!
-//! Every name is looked up like a request of its own, and must lead to a file of the same type
-//! behind the same password. The whole is as new as the newest of them. Called by `visit`.
+//! Every name is looked up like a request of its own, held against the policy by `request`, and
+//! must lead to a file of the same type behind the same password. The whole is as new as the newest
+//! of them. Called by `visit`.
 
 use crate::answer::{FileMeta, FileSource};
 use crate::look::{self, PathContent};
 use crate::outcome::{WebOutcome, WebRefusal};
-use crate::path::{PathForm, PathTarget};
+use crate::path::{BadPath, PathForm, PathTarget};
 use crate::root::NotOpened;
+use crate::settings::written::ConcatMode;
 use crate::site::Site;
 use bytes::{Bytes, BytesMut};
 use http_engine::content;
@@ -21,12 +23,25 @@ const FILES_MAX: usize = 100;
 /// Bytes of one answer: it stands in memory.
 const BYTES_MAX: u64 = 8 << 20;
 
-/// The names that a query asks for; none if it is an ordinary one.
-pub(crate) fn names(query: Option<&str>) -> Option<impl Iterator<Item = &str>> {
+/// The names that a query asks a site for, one more than it may at most; none if it is an ordinary
+/// one, or the site joins no files.
+pub(crate) fn names_of<'q>(
+    site: &Site,
+    query: Option<&'q str>,
+) -> Option<impl Iterator<Item = &'q str>> {
+    if site.concat == ConcatMode::Off { None } else { names(query) }
+}
+
+fn names(query: Option<&str>) -> Option<impl Iterator<Item = &str>> {
     let list = query?.strip_prefix('?')?;
     // What follows is for caches alone.
     let list = list.split_once('?').map_or(list, |(list, _)| list);
-    Some(list.split(','))
+    Some(list.split(',').take(FILES_MAX + 1))
+}
+
+/// The path that a name stands for in its folder.
+pub(crate) fn target(folder: &PathTarget, name: &str) -> Result<PathTarget, BadPath> {
+    PathTarget::parse(&[&folder.as_url(), name].concat())
 }
 
 /// Returns the files `names` of `folder`, one behind the other.
@@ -36,7 +51,7 @@ pub(crate) async fn join(
     names: impl Iterator<Item = &str>,
     now: Now,
 ) -> WebOutcome {
-    let names: Vec<_> = names.take(FILES_MAX + 1).collect();
+    let names: Vec<_> = names.collect();
     if names.len() > FILES_MAX || folder.form() != PathForm::Folder {
         return WebOutcome::Refused(WebRefusal::Joined);
     }
@@ -64,16 +79,19 @@ pub(crate) async fn join(
 }
 
 fn source(site: &Site, folder: &PathTarget, name: &str, now: Now) -> Result<FileSource, NotOpened> {
-    let url = [&folder.as_url(), name].concat();
-    let target = PathTarget::parse(&url).map_err(|_| NotOpened::NotFound)?;
+    let target = target(folder, name).map_err(|_| NotOpened::NotFound)?;
     if site.auth.guard_of(&target.text()) != site.auth.guard_of(&folder.text()) {
         return Err(NotOpened::NotFound);
     }
-    match look::look(site, &url, &target, now) {
+    match look::look(site, &target.as_url(), &target, now) {
         // An index or a fallback in its place is another file.
         PathContent::File(source) if *source.meta().path == *target.text() => Ok(source),
         PathContent::NotFound(why) => Err(why),
-        _ => Err(NotOpened::NotFound),
+        PathContent::File(_)
+        | PathContent::Script(_)
+        | PathContent::Program(_)
+        | PathContent::Slash
+        | PathContent::Folder(_) => Err(NotOpened::NotFound),
     }
 }
 

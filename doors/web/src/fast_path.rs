@@ -13,7 +13,6 @@ use crate::look::{self, PathContent};
 use crate::negotiate;
 use crate::parts::WebParts;
 use crate::path::{self, PathTarget};
-use crate::settings::written::ConcatMode;
 use crate::site::Site;
 use crate::store::{KeptFile, StoredForm};
 use crate::table::RoutedSite;
@@ -134,8 +133,7 @@ impl WebFastPath {
         let found = self.find(host, request.path(), said, now);
         let query = request.target().get(request.path().len() + 1..);
         // Several files are asked for.
-        let found = found
-            .filter(|(site, _)| site.concat == ConcatMode::Off || concat::names(query).is_none());
+        let found = found.filter(|(site, _)| concat::names_of(site, query).is_none());
         let Some((site, kept)) = found else {
             return FastReply::Decline;
         };

@@ -1,6 +1,7 @@
 //! One request at the web door, top to bottom: read, decide, act, review, shape, record.
 
 use crate::answer::FilePayload;
+use crate::concat;
 use crate::connection::WebConnection;
 use crate::door::WebDoor;
 use crate::handshake::WebContext;
@@ -56,9 +57,9 @@ pub(crate) async fn answer(
 
     // decide
     let policy = door.parts.policy.load_full();
-    let verdict = decide(&policy, context, &wish, now);
+    let joined = site.map_or_else(Vec::new, |site| joined_urls(site, context, &wish, &head));
+    let verdict = decide(&policy, context, &wish, &joined, now);
     ticket.decided(verdict.action, verdict.cause);
-
     ticket.on_close(site.and_then(|site| log_hook_of(site, context, &wish, &head)));
 
     // act
@@ -132,8 +133,7 @@ fn asker_of(
     wish: &WebRequest,
     head: &request::Parts,
 ) -> Option<ScriptedAsker> {
-    let (scheme, ip) = (context.scheme(), context.client_ip());
-    let client = ScriptedClient { host: wish.host.as_str(), scheme, ip };
+    let client = scripted_client(context, wish);
     ScriptedAsker::of(site.script.as_ref()?, &client, &head.method, &head.uri)
 }
 
@@ -144,9 +144,27 @@ fn log_hook_of(
     wish: &WebRequest,
     head: &request::Parts,
 ) -> Option<CloseHook> {
-    let (scheme, ip) = (context.scheme(), context.client_ip());
-    let client = ScriptedClient { host: wish.host.as_str(), scheme, ip };
+    let client = scripted_client(context, wish);
     scripts::log_hook(site.script.as_ref()?, &client, &head.method, &head.uri)
+}
+
+fn scripted_client<'r>(context: &WebContext, wish: &'r WebRequest) -> ScriptedClient<'r> {
+    let (scheme, ip) = (context.scheme(), context.client_ip());
+    ScriptedClient { host: wish.host.as_str(), scheme, ip }
+}
+
+/// The URLs of the files that a request asks for at once: rules hold for each of them.
+fn joined_urls(
+    site: &Site,
+    context: &WebContext,
+    wish: &WebRequest,
+    head: &request::Parts,
+) -> Vec<String> {
+    let names = concat::names_of(site, head.uri.query());
+    let (Some(names), Ok(folder)) = (names, &wish.target) else { return Vec::new() };
+    let origin = [context.scheme(), "://", target_authority(&head.uri, &head.headers)].concat();
+    let targets = names.filter_map(|name| concat::target(folder, name).ok());
+    targets.map(|target| [origin.as_str(), &target.as_url()].concat()).collect()
 }
 
 /// The site that a request is for, if there is one.
@@ -159,7 +177,30 @@ fn route<'t>(table: &'t SiteTable, wish: &WebRequest) -> (Option<&'t Arc<Site>>,
     }
 }
 
-fn decide(policy: &Policy, context: &WebContext, wish: &WebRequest, now: Now) -> Verdict {
+/// The verdict about a request: that about its own URL, or about the first of `joined` that is
+/// blocked.
+fn decide(
+    policy: &Policy,
+    context: &WebContext,
+    wish: &WebRequest,
+    joined: &[String],
+    now: Now,
+) -> Verdict {
+    let own = decide_url(policy, context, wish, &wish.url, now);
+    if own.action == Action::Block {
+        return own;
+    }
+    let mut others = joined.iter().map(|url| decide_url(policy, context, wish, url, now));
+    others.find(|verdict| verdict.action == Action::Block).unwrap_or(own)
+}
+
+fn decide_url(
+    policy: &Policy,
+    context: &WebContext,
+    wish: &WebRequest,
+    url: &str,
+    now: Now,
+) -> Verdict {
     let who = context.link_info(policy.link_info_needs(), now).into();
     let ask = Ask {
         door: Door::Web,
@@ -167,7 +208,7 @@ fn decide(policy: &Policy, context: &WebContext, wish: &WebRequest, now: Now) ->
         identity: Some(&who),
         host: wish.host.as_name(),
         kind: wish.kind,
-        url: Some(&wish.url),
+        url: Some(url),
         page: wish.page.as_ref().map(DomainName::as_name),
     };
     policy.decide(&ask, now)

@@ -14,7 +14,6 @@ use crate::negotiate;
 use crate::outcome::{WebOutcome, WebRefusal};
 use crate::path::PathTarget;
 use crate::script;
-use crate::settings::written::ConcatMode;
 use crate::site::Site;
 use crate::write_visit::{self, WriteRequest};
 use http::{Method, request};
@@ -101,10 +100,7 @@ async fn act(
     if !reads(head) && site.fastcgi.is_empty() && site.programs.is_empty() {
         return WebOutcome::Refused(WebRefusal::Method);
     }
-    if site.concat == ConcatMode::On
-        && let Some(names) = concat::names(head.uri.query())
-        && reads(head)
-    {
+    if let Some(names) = concat::names_of(site, head.uri.query()).filter(|_| reads(head)) {
         return concat::join(site, target, names, now).await;
     }
     let found = look::look(site, head.uri.path(), target, now);

@@ -79,6 +79,17 @@ fn a_file_behind_a_password_is_not_joined_to_one_that_is_not() {
 }
 
 #[test]
+fn rules_hold_for_each_name() {
+    let base = base();
+    let edge = Edge::start_with(&base, &[joining()], "/js/deep/*\n");
+    assert_eq!(edge.ask("GET /js/deep/b.js", &[]).status, 403);
+    let blocked = edge.ask("GET /js/??a.js,deep/b.js", &[]);
+    assert_eq!((blocked.status, blocked.text().contains("/js/deep/*")), (403, true));
+    assert_eq!(edge.ask("GET /js/??a.js,./deep/%62.js", &[]).status, 403);
+    assert_eq!(edge.ask("GET /js/??a.js", &[]).status, 200);
+}
+
+#[test]
 fn what_is_joined_is_coded() {
     let base = base();
     let compress = CompressChoice::Switch(true);
