@@ -38,7 +38,7 @@ pub enum ScriptFailure {
     Down(String),
     /// Did not answer in time.
     TimedOut,
-    /// What it answered is no answer.
+    /// Bytes that are no answer.
     Bad(String),
 }
 

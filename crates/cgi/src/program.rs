@@ -14,7 +14,6 @@ use crate::stage::{BodyWanted, ScriptAnswer, ScriptOutput};
 use crate::stderr::ScriptStderr;
 use crate::turns::ScriptTurns;
 use bytes::BytesMut;
-use http::Method;
 use http_body::Body as _;
 use http_engine::Body;
 use ledger::Ledger;
@@ -88,8 +87,7 @@ impl CgiRunner {
         let (body, len) = sized(body, options.body_max, options.timeout).await?;
         call.body_len = len;
         let turn = self.turns.take(options.timeout).await?;
-        let is_head = *call.method == Method::HEAD;
-        let wanted = if is_head { BodyWanted::HeadOnly } else { BodyWanted::HeadAndBody };
+        let wanted = BodyWanted::of(call.method);
         let script = [call.host, call.script_name].concat();
         let stderr = ScriptStderr::new(ledger.clone(), &script, now);
         let stdin = if len > 0 { Stdio::piped() } else { Stdio::null() };

@@ -77,18 +77,18 @@ impl FastcgiServer {
         variables(&call, &options.params, &mut |name, value| {
             parameter(&mut parameters, name, value);
         });
-        let is_head = *call.method == Method::HEAD;
+        let wanted = BodyWanted::of(call.method);
         let mut request = Some(ScriptRequest {
             parameters: parameters.clone(),
             body,
             body_len: len,
-            wanted: if is_head { BodyWanted::HeadOnly } else { BodyWanted::HeadAndBody },
+            wanted,
             timeout: options.timeout,
             keep: if options.keep > 0 { KeepConnection::Open } else { KeepConnection::Close },
         });
         // A kept connection may close just as it is used. What has no body and changes nothing may
         // be asked once more on a new one.
-        let may_repeat = len == 0 && (is_head || *call.method == Method::GET);
+        let may_repeat = len == 0 && (*call.method == Method::HEAD || *call.method == Method::GET);
         let mut age = SocketAge::Reused;
         loop {
             let lease = self.pool.acquire(age, options.timeout).await?;

@@ -6,7 +6,7 @@ use crate::answer::{BadHead, HEAD_BYTES_MAX, ScriptHead, end_of_head, parse};
 use crate::failure::ScriptBroken;
 use crate::pace::ExchangePace;
 use bytes::{Bytes, BytesMut};
-use http::StatusCode;
+use http::{Method, StatusCode};
 use http_engine::{Body, BodyFeed};
 use tokio::sync::oneshot;
 
@@ -30,6 +30,13 @@ pub(crate) enum BodyWanted {
     HeadAndBody,
     /// To `HEAD`.
     HeadOnly,
+}
+
+impl BodyWanted {
+    /// Tells it of a request by its method.
+    pub(crate) fn of(method: &Method) -> Self {
+        if *method == Method::HEAD { Self::HeadOnly } else { Self::HeadAndBody }
+    }
 }
 
 /// Output of a script on its way to the client.

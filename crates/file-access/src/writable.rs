@@ -20,7 +20,7 @@ use vocab::Now;
 
 /// Begin of the names that unfinished files have for a moment, or for as long as they are written
 /// where the file system knows no files without a name.
-pub const UNFINISHED_PREFIX: &str = ".tidegate-unfinished-";
+const UNFINISHED_PREFIX: &str = ".tidegate-unfinished-";
 /// Bytes that are copied at once.
 const COPY_BYTES: usize = 1 << 20;
 /// Rights of a new file and a new folder, less the process's mask (umask(2)).
@@ -211,7 +211,7 @@ impl UnfinishedFile {
 impl Drop for UnfinishedFile {
     fn drop(&mut self) {
         if let Some(name) = &self.temporary {
-            // One that cannot be removed is never served: its name begins with a dot.
+            // One that cannot be removed stays hidden: its name begins with a dot.
             let _ = unlinkat(&self.place.folder, name, AtFlags::empty());
         }
     }

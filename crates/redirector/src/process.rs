@@ -30,8 +30,6 @@ const STABLE_AFTER: Duration = Duration::from_secs(10);
 /// Why a program runs no more.
 #[derive(Debug)]
 enum HelperEnd {
-    /// The redirector is dropped.
-    Unwanted,
     NotStarted(io::Error),
     Ended(Option<ExitStatus>),
     /// Killed: an answer was due for too long.
@@ -59,7 +57,7 @@ struct OwedAnswer {
     asked: Instant,
 }
 
-/// Has a program run until the redirector is dropped.
+/// Has a program run, for as long as this is polled.
 pub(crate) async fn keep_running(
     settings: &RedirectorSettings,
     form: LineForm,
@@ -70,9 +68,6 @@ pub(crate) async fn keep_running(
     loop {
         let begun = Instant::now();
         let end = serve(settings, form, queue).await;
-        if matches!(end, HelperEnd::Unwanted) {
-            return;
-        }
         pause = if begun.elapsed() >= STABLE_AFTER {
             Duration::ZERO
         } else {
@@ -139,11 +134,7 @@ async fn converse(
                 line.clear();
             }
             () = sleep_until(late.unwrap_or(heard)), if late.is_some() => return HelperEnd::Hung,
-            asked = next(queue), if owed.has_room() => {
-                let Some(asked) = asked else { return HelperEnd::Unwanted };
-                if owed.is_empty() {
-                    heard = Instant::now();
-                }
+            Some(asked) = next(queue), if owed.has_room() => {
                 if let Some(line) = owed.ask(form, asked) && lines.send(line).is_err() {
                     return HelperEnd::Ended(None);
                 }
@@ -171,7 +162,7 @@ async fn read_line(reader: &mut BufReader<ChildStdout>, line: &mut Vec<u8>) -> O
     }
 }
 
-/// The next question; none when there will be no more.
+/// The next question.
 async fn next(queue: &HelperQueue) -> Option<AskedQuestion> {
     queue.lock().await.recv().await
 }
@@ -191,10 +182,6 @@ impl OwedAnswers {
         Self { by_channel: HashMap::new(), next: 0, most }
     }
 
-    fn is_empty(&self) -> bool {
-        self.by_channel.is_empty()
-    }
-
     fn has_room(&self) -> bool {
         self.by_channel.len() < self.most
     }
@@ -205,8 +192,8 @@ impl OwedAnswers {
 
     /// The line of a question; none for one that cannot be asked, which fails.
     fn ask(&mut self, form: LineForm, asked: AskedQuestion) -> Option<String> {
-        let channel = (0..=u32::MAX).map(|it| self.next.wrapping_add(it));
-        let channel = channel.into_iter().find(|it| !self.by_channel.contains_key(it))?;
+        let mut channels = (0..=u32::MAX).map(|it| self.next.wrapping_add(it));
+        let channel = channels.find(|it| !self.by_channel.contains_key(it))?;
         let line = form.question(&asked.question, channel);
         let Some(line) = line else {
             let _ = asked.answer.send(HelperAnswer::Failed);
@@ -257,7 +244,6 @@ impl Drop for HelperProcess {
 impl fmt::Display for HelperEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unwanted => f.write_str("not wanted any more"),
             Self::NotStarted(why) => write!(f, "cannot be started: {why}"),
             Self::Ended(Some(status)) => write!(f, "ended with {status}"),
             Self::Ended(None) => f.write_str("ended"),

@@ -112,9 +112,13 @@ impl RequestObject {
     fn to_decide(&self, what: &str) -> mlua::Result<RefMut<'_, HeldRequest>> {
         match self.held()? {
             (ScriptHook::Request, held) => Ok(held),
-            (hook, _) => {
-                Err(Error::runtime(format!("{} cannot {what}; do it in on_request", hook.name())))
-            }
+            (
+                hook @ (ScriptHook::Query
+                | ScriptHook::Upstream
+                | ScriptHook::Response
+                | ScriptHook::Log),
+                _,
+            ) => Err(Error::runtime(format!("{} cannot {what}; do it in on_request", hook.name()))),
         }
     }
 

@@ -29,7 +29,14 @@ impl FileEntry {
     }
 }
 
-#[allow(clippy::unnecessary_cast, reason = "the types of these fields differ between machines")]
+/// Bytes of a file; none of what is none.
+pub(crate) fn file_bytes(stat: &Stat) -> u64 {
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return 0;
+    }
+    u64::try_from(stat.st_size).unwrap_or(0)
+}
+
 fn time(secs: i64, nanos: u64) -> SystemTime {
     let secs = Duration::from_secs(u64::try_from(secs).unwrap_or(0));
     SystemTime::UNIX_EPOCH + secs + Duration::from_nanos(nanos)

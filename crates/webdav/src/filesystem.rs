@@ -5,7 +5,7 @@
 //! to a thread that may. Called by dav-server.
 
 use crate::asked::{DavAsked, DavPurpose};
-use crate::entries::{FileEntry, FolderEntry};
+use crate::entries::{FileEntry, FolderEntry, file_bytes};
 use crate::fault::{DavFault, fs_error};
 use crate::limits::DavLimits;
 use crate::quota::{FolderQuota, QuotaShare};
@@ -44,13 +44,6 @@ async fn on_disk<T: Send + 'static>(
     match spawn_blocking(work).await {
         Ok(done) => done.map_err(fs_error),
         Err(_) => Err(FsError::GeneralFailure),
-    }
-}
-
-fn file_bytes(stat: &Stat) -> u64 {
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => u64::try_from(stat.st_size).unwrap_or(0),
-        _ => 0,
     }
 }
 

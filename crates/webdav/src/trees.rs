@@ -1,7 +1,7 @@
 //! Looks at folders and all that is below them. Every look has a bound, and none follows a link.
 
 use crate::asked::{DavAsked, DavPurpose};
-use crate::entries::{FileEntry, FolderEntry};
+use crate::entries::{FileEntry, FolderEntry, file_bytes};
 use crate::rules::{PathRules, PathStanding, may_become};
 use file_access::beneath::{FolderRoot, OpenedFile};
 use rustix::fs::{AtFlags, Dir, FileType, OFlags, Stat, statat};
@@ -56,9 +56,7 @@ pub(crate) fn names(
 pub(crate) fn bytes_below(root: &FolderRoot, now: Now) -> Option<u64> {
     let mut bytes = 0_u64;
     let counted = walk(root, PathBuf::new(), COUNTED_MAX, now, &mut |_, stat| {
-        if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
-            bytes = bytes.saturating_add(u64::try_from(stat.st_size).unwrap_or(0));
-        }
+        bytes = bytes.saturating_add(file_bytes(stat));
         true
     });
     counted.ok().map(|_| bytes)

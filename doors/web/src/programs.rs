@@ -92,15 +92,18 @@ impl SitePrograms {
         whole: &PathTarget,
         now: Now,
     ) -> Option<Result<FoundProgram, NotOpened>> {
-        let folder = self.0.iter().find(|folder| whole.below(&folder.prefix).is_some())?;
-        Some(folder.find(whole, now))
+        if self.is_empty() {
+            return None;
+        }
+        let path = whole.text();
+        let folder = self.0.iter().find(|folder| path.starts_with(&*folder.prefix))?;
+        Some(folder.find(&path[folder.prefix.len()..], now))
     }
 }
 
 impl ProgramFolder {
-    fn find(self: &Arc<Self>, whole: &PathTarget, now: Now) -> Result<FoundProgram, NotOpened> {
-        let text = whole.text();
-        let below = text.strip_prefix(&*self.prefix).ok_or(NotOpened::NotFound)?;
+    /// The program that `below`, the path behind the folder's, leads to.
+    fn find(self: &Arc<Self>, below: &str, now: Now) -> Result<FoundProgram, NotOpened> {
         let ends = below.match_indices('/').map(|(at, _)| at).chain([below.len()]);
         for end in ends {
             let (name, path_info) = below.split_at(end);
