@@ -17,11 +17,10 @@ use bytes::BytesMut;
 use http_body::Body as _;
 use http_engine::Body;
 use ledger::Ledger;
-use rustix::process::{Pid, Signal, kill_process_group};
+use process_group::{PROGRAM_PATH, ProcessGroup};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::future::poll_fn;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::pin::{Pin, pin};
@@ -34,8 +33,6 @@ use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::timeout;
 use vocab::Now;
 
-/// Where programs find programs.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Read from a program in one go, in bytes.
 const READ_BYTES: usize = 32 << 10;
 /// Time that a program has to end after its answer.
@@ -58,12 +55,6 @@ pub struct CgiOptions {
 pub struct CgiRunner {
     options: CgiOptions,
     turns: ScriptTurns,
-}
-
-/// A program that runs, with everything that it starts; killed when this is dropped.
-struct ProgramGroup {
-    child: Child,
-    id: Option<Pid>,
 }
 
 impl CgiRunner {
@@ -91,11 +82,11 @@ impl CgiRunner {
         let script = [call.host, call.script_name].concat();
         let stderr = ScriptStderr::new(ledger.clone(), &script, now);
         let stdin = if len > 0 { Stdio::piped() } else { Stdio::null() };
-        let command = command(file, &call, &options.params, stdin);
+        let mut command = command(file, &call, &options.params, stdin);
         // Another thread waits for the kernel to load the program.
-        let started = spawn_blocking(|| ProgramGroup::start(command)).await;
-        let group = match started {
-            Ok(Ok(group)) => group,
+        let started = spawn_blocking(move || ProcessGroup::spawn(&mut command)).await;
+        let (child, group) = match started {
+            Ok(Ok(started)) => started,
             Ok(Err(why)) => return Err(ScriptFailure::Down(why.to_string())),
             Err(_) => return Err(ScriptFailure::Down("it was not started".into())),
         };
@@ -103,7 +94,7 @@ impl CgiRunner {
         let output = ScriptOutput::new(wanted, sender);
         let patience = options.timeout;
         spawn_local(async move {
-            drive(group, body, len, output, stderr, patience).await;
+            drive(child, group, body, len, output, stderr, patience).await;
             drop(turn);
         });
         match receiver.await {
@@ -120,7 +111,7 @@ fn command(
     params: &BTreeMap<String, String>,
     stdin: Stdio,
 ) -> Command {
-    let mut environment: Vec<(OsString, OsString)> = vec![("PATH".into(), PATH.into())];
+    let mut environment: Vec<(OsString, OsString)> = vec![("PATH".into(), PROGRAM_PATH.into())];
     variables(call, params, &mut |name, value| {
         // No request and no setting can hold a NUL, which would end the variable.
         environment.push((OsStr::from_bytes(name).into(), OsStr::from_bytes(value).into()));
@@ -128,13 +119,14 @@ fn command(
     let mut command = Command::new(file);
     command.env_clear().envs(environment);
     command.current_dir(file.parent().unwrap_or(Path::new("/")));
-    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
 /// Carries one request to its end.
 async fn drive(
-    mut group: ProgramGroup,
+    mut child: Child,
+    group: ProcessGroup,
     body: Body,
     body_len: u64,
     mut output: ScriptOutput,
@@ -142,8 +134,8 @@ async fn drive(
     patience: Duration,
 ) {
     let pace = ExchangePace::begin();
-    let stdin = group.child.stdin.take();
-    let (stdout, errors) = (group.child.stdout.take(), group.child.stderr.take());
+    let stdin = child.stdin.take();
+    let (stdout, errors) = (child.stdout.take(), child.stderr.take());
     let mut hearing = Box::pin(hear(errors, &mut stderr));
     let (outcome, is_heard) = {
         let mut writing = pin!(write(stdin, body, body_len, &pace));
@@ -168,7 +160,7 @@ async fn drive(
                 // Whatever it has started may hold this open.
                 let _ = timeout(END_PATIENCE, &mut hearing).await;
             }
-            group.end().await
+            end(child, group).await
         }
         Err(why) => Err(why),
     };
@@ -238,28 +230,10 @@ async fn hear(errors: Option<ChildStderr>, stderr: &mut ScriptStderr) {
     }
 }
 
-impl ProgramGroup {
-    fn start(mut command: Command) -> io::Result<Self> {
-        let child = command.spawn()?;
-        let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        Ok(Self { child, id })
-    }
-
-    /// Waits for its end, which an answer is followed by. One that was killed has not said
-    /// everything.
-    async fn end(&mut self) -> Result<(), ScriptBroken> {
-        let Ok(Ok(status)) = timeout(END_PATIENCE, self.child.wait()).await else { return Ok(()) };
-        // Its number may be another's from now on.
-        self.id = None;
-        if status.code().is_some() { Ok(()) } else { Err(ScriptBroken::Closed) }
-    }
-}
-
-impl Drop for ProgramGroup {
-    fn drop(&mut self) {
-        if let Some(id) = self.id {
-            // The group is gone where all of it has ended.
-            let _ = kill_process_group(id, Signal::KILL);
-        }
-    }
+/// Waits for the end of a program, which its answer is followed by. One that was killed has not
+/// said everything; one that goes on is killed with its group.
+async fn end(mut child: Child, mut group: ProcessGroup) -> Result<(), ScriptBroken> {
+    let Ok(Ok(status)) = timeout(END_PATIENCE, child.wait()).await else { return Ok(()) };
+    group.detach();
+    if status.code().is_some() { Ok(()) } else { Err(ScriptBroken::Closed) }
 }

@@ -9,7 +9,7 @@ use super::hook::{QUEUE_MAX, unreadable};
 use super::settings::ScriptSpec;
 use super::template::{Template, TemplateEscape};
 use super::{EffectFailure, bounds};
-use rustix::process::{Pid, Signal, kill_process_group};
+use process_group::ProcessGroup;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -80,8 +80,7 @@ impl ScriptEffect {
     }
 
     pub(super) async fn run(&self, of: &EffectOccurrence) -> Result<(), EffectFailure> {
-        let mut child = self.start(of)?;
-        let group = ProcessGroup::of(&child);
+        let (mut child, mut group) = self.start(of)?;
         let (out, err) = (child.stdout.take(), child.stderr.take());
         // The pipes are read to their ends, or a program that talks much would stand still.
         let mut said = tokio::task::spawn_local(read_both(out, err, self.output_max));
@@ -103,7 +102,7 @@ impl ScriptEffect {
         Err(EffectFailure::new(format!("{why}{}", quoted(&said))))
     }
 
-    fn start(&self, of: &EffectOccurrence) -> Result<Child, EffectFailure> {
+    fn start(&self, of: &EffectOccurrence) -> Result<(Child, ProcessGroup), EffectFailure> {
         let mut command = Command::new(&self.command);
         for template in &self.args {
             let word = template.render(of, TemplateEscape::Nothing);
@@ -120,36 +119,9 @@ impl ScriptEffect {
             command.current_dir(folder);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own, so that what it starts can be killed with it.
-        command.process_group(0).kill_on_drop(true);
-        command
-            .spawn()
+        command.kill_on_drop(true);
+        ProcessGroup::spawn(&mut command)
             .map_err(|why| EffectFailure::new(format!("{} cannot be run: {why}", self.command)))
-    }
-}
-
-/// A group of processes that is killed when this is dropped: the run took too long, or Tidegate
-/// ends.
-struct ProcessGroup(Option<Pid>);
-
-impl ProcessGroup {
-    fn of(child: &Child) -> Self {
-        Self(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)))
-    }
-
-    /// Lets what is left of the group live: the program ended well, and may have left something
-    /// running on purpose.
-    fn detach(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for ProcessGroup {
-    fn drop(&mut self) {
-        if let Some(leader) = self.0 {
-            // It fails when all have ended.
-            let _ = kill_process_group(leader, Signal::KILL);
-        }
     }
 }
 

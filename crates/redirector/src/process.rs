@@ -7,7 +7,7 @@
 use crate::protocol::{HelperAnswer, LineForm};
 use crate::queue::{AskedQuestion, HelperQueue, RedirectorLog};
 use crate::settings::RedirectorSettings;
-use rustix::process::{Pid, Signal, kill_process_group};
+use process_group::{PROGRAM_PATH, ProcessGroup};
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
@@ -36,12 +36,6 @@ enum HelperEnd {
     Hung,
     /// Killed: a line of it is none of its protocol.
     Nonsense,
-}
-
-/// A program that runs; killed with its group when dropped.
-struct HelperProcess {
-    child: Child,
-    group: Option<Pid>,
 }
 
 /// Questions that a program has.
@@ -81,12 +75,11 @@ pub(crate) async fn keep_running(
 
 /// Runs one program to its end.
 async fn serve(settings: &RedirectorSettings, form: LineForm, queue: &HelperQueue) -> HelperEnd {
-    let mut process = match HelperProcess::start(&settings.program) {
-        Ok(process) => process,
+    let (mut child, mut group) = match start(&settings.program) {
+        Ok(started) => started,
         Err(why) => return HelperEnd::NotStarted(why),
     };
-    let (Some(stdin), Some(stdout)) = (process.child.stdin.take(), process.child.stdout.take())
-    else {
+    let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return HelperEnd::Ended(None);
     };
     let (lines, to_write) = mpsc::unbounded_channel();
@@ -97,8 +90,12 @@ async fn serve(settings: &RedirectorSettings, form: LineForm, queue: &HelperQueu
     match end {
         // Its own status says more than the end of its output.
         HelperEnd::Ended(_) => {
-            let status = tokio::time::timeout(PAUSE_MIN, process.child.wait()).await;
-            HelperEnd::Ended(status.ok().and_then(Result::ok))
+            let status = tokio::time::timeout(PAUSE_MIN, child.wait()).await;
+            let status = status.ok().and_then(Result::ok);
+            if status.is_some() {
+                group.detach();
+            }
+            HelperEnd::Ended(status)
         }
         other => other,
     }
@@ -219,26 +216,13 @@ impl OwedAnswers {
     }
 }
 
-impl HelperProcess {
-    fn start(program: &[String]) -> io::Result<Self> {
-        let (program, arguments) =
-            program.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-        let mut command = Command::new(program);
-        command.args(arguments).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        let child = command.process_group(0).spawn()?;
-        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        Ok(Self { child, group })
-    }
-}
-
-impl Drop for HelperProcess {
-    fn drop(&mut self) {
-        // One that was waited for has given its number back.
-        if let (Some(group), Some(_)) = (self.group, self.child.id()) {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-    }
+fn start(program: &[String]) -> io::Result<(Child, ProcessGroup)> {
+    let (program, arguments) =
+        program.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+    let mut command = Command::new(program);
+    command.args(arguments).env_clear().env("PATH", PROGRAM_PATH);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    ProcessGroup::spawn(&mut command)
 }
 
 impl fmt::Display for HelperEnd {
