@@ -233,7 +233,7 @@ pub(crate) const WALLS: &[Wall] = &[
         name: "scripting",
         folder: "crates/scripting",
         floor: 2,
-        may: &["vocab", "settings"],
+        may: &["vocab", "settings", "policy"],
         // The words of HTTP, no message: a door lends it the parts of its own.
         never: &[RUN_TIME, TLS, SERVERS],
         purity: Purity::Free,

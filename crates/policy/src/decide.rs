@@ -10,6 +10,7 @@ use crate::clients::temporary_allows::{
     AllowUntil, AllowedClients, AllowsFull, TemporaryAllow, TemporaryAllows,
 };
 use crate::cname_cloaking::{CnameCloak, CnameTable};
+use crate::hook::{PolicyHook, VerdictHook};
 use crate::profiles::ClientProfiles;
 use crate::request::{RuleRequest, URL_BYTES_MAX};
 use crate::rules::RuleSet;
@@ -32,6 +33,7 @@ pub struct Policy {
     pub(crate) allows: TemporaryAllows,
     list_times: Vec<Option<u64>>,
     block_page: Option<BlockPage>,
+    pub(crate) hook: PolicyHook,
 }
 
 impl Policy {
@@ -45,6 +47,7 @@ impl Policy {
             allows: TemporaryAllows::default(),
             list_times: Vec::new(),
             block_page: None,
+            hook: PolicyHook::default(),
         }
     }
 
@@ -61,6 +64,17 @@ impl Policy {
         Self { block_page, ..self }
     }
 
+    /// The same with a hook that may give other verdicts than the rules.
+    #[must_use]
+    pub fn with_hook(self, hook: Option<Arc<dyn VerdictHook>>) -> Self {
+        Self { hook: PolicyHook(hook), ..self }
+    }
+
+    /// The hook that may give other verdicts than the rules.
+    pub const fn hook(&self) -> Option<&Arc<dyn VerdictHook>> {
+        self.hook.0.as_ref()
+    }
+
     /// The owner's page for people whose request is blocked, if there is one.
     pub const fn block_page(&self) -> Option<&BlockPage> {
         self.block_page.as_ref()
@@ -73,7 +87,8 @@ impl Policy {
 
     /// Returns what is to be done about a request: rules that rewrite a look-up come first; an
     /// important exception passes before an important block blocks, that before an exception
-    /// passes, that before a block blocks. Allocates nothing.
+    /// passes, that before a block blocks. A hook has the last word, but for pauses and temporary
+    /// allows. Allocates nothing without one.
     pub fn decide(&self, ask: &Ask<'_>, now: Now) -> Verdict {
         if let Some(verdict) = self.verdict_for_all(now) {
             return verdict;
@@ -102,8 +117,13 @@ impl Policy {
         }
     }
 
-    /// Returns what the rules say, as if there were no pause and no leave.
+    /// Returns what the rules and the hook say, as if there were no pause and no leave.
     fn by_rules(&self, ask: &Ask<'_>, now: Now) -> Verdict {
+        self.hook.review(ask, self.by_lists(ask, now))
+    }
+
+    /// The same without the hook.
+    pub(crate) fn by_lists(&self, ask: &Ask<'_>, now: Now) -> Verdict {
         let verdict = self.with_request(ask, now, |request| self.rules.evaluate(request));
         // A look-up has its aliases judged by whoever makes it, answer by answer.
         if verdict == Verdict::NO_RULE
@@ -151,7 +171,8 @@ impl Policy {
         if self.is_paused(now) {
             return Some(Verdict::usual(Action::Pass, Cause::Paused));
         }
-        let is_nothing_ruled = self.rules.is_empty() && self.cnames.is_empty();
+        let is_nothing_ruled =
+            self.hook.0.is_none() && self.rules.is_empty() && self.cnames.is_empty();
         (is_nothing_ruled && !self.profiles.block_unlisted()).then_some(Verdict::NO_RULE)
     }
 
@@ -252,6 +273,9 @@ impl Policy {
     }
 
     fn own_rule_text(&self, rule: RuleRef, host: Name<'_>) -> Option<RuleText> {
+        if PolicyHook::is_of(rule) {
+            return self.hook.text(rule);
+        }
         let rules = &self.rules;
         let list = rules.lists.get(usize::from(rule.list.0))?;
         let text = if let Some(found) = rules.table.by_ref(rule) {

@@ -5,6 +5,7 @@
 
 use crate::ask::Ask;
 use crate::decide::Policy;
+use crate::hook::PolicyHook;
 use crate::names::NameRow;
 use crate::profiles::ListHold;
 use crate::report::ListSyntax;
@@ -29,6 +30,17 @@ struct FoundRule {
     important: bool,
     /// Why it does not count, if it does not.
     miss: Option<RuleOutcome>,
+}
+
+impl FoundRule {
+    /// A rule that nothing of the request itself matches.
+    const fn deciding(rule: RuleRef, action: Action) -> Self {
+        let effect = match action {
+            Action::Block => RuleEffect::Block,
+            Action::Pass => RuleEffect::Exception,
+        };
+        Self { rule, effect, important: false, miss: None }
+    }
 }
 
 /// Holds what rules that answer in their own way come to.
@@ -57,13 +69,14 @@ impl Policy {
         let trimmed =
             if verdict.action == Action::Pass { self.remove_parameters(ask, now) } else { None };
         let rewritten = self.rewritten(ask, now);
-        if reasoned != verdict
-            && let Cause::Rule(rule) = verdict.cause
+        if let Cause::Rule(rule) = verdict.cause
+            && reasoned != verdict
         {
-            // Nothing matches the name itself: a rule about what stands behind it decides.
-            found.push(FoundRule { rule, effect: RuleEffect::Block, important: false, miss: None });
+            // Nothing matches the name itself: what stands behind it does, or the hook decides.
+            found.push(FoundRule::deciding(rule, verdict.action));
         }
-        let decisive = reasoned.cause.rule().or(verdict.cause.rule());
+        let by_hook = verdict.cause.rule().filter(|rule| PolicyHook::is_of(*rule));
+        let decisive = by_hook.or(reasoned.cause.rule()).or(verdict.cause.rule());
         let outcome = |found: &FoundRule| match found.miss {
             Some(miss) => miss,
             None if special.switched_off.contains(&found.rule) => RuleOutcome::SwitchedOff,
@@ -92,7 +105,8 @@ impl Policy {
         });
         let considered = considered.collect();
         let profile = self.profiles.of(ask.client, ask.identity);
-        let holds = decisive.map(|rule| self.profiles.list_hold(profile, rule.list.0, now));
+        let of_list = decisive.filter(|rule| !PolicyHook::is_of(*rule));
+        let holds = of_list.map(|rule| self.profiles.list_hold(profile, rule.list.0, now));
         PolicyExplanation {
             verdict,
             winner: verdict.cause.rule().and_then(|rule| self.rule_text(rule, ask.host)),

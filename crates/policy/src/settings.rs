@@ -59,6 +59,9 @@ pub struct Settings {
     /// to, with slots such as `{host}`. Relative paths start at the configuration file. Default:
     /// the page that says why.
     pub block_page: Option<String>,
+    /// A file of Luau whose `on_decide` may give other verdicts than the lists, at all doors.
+    /// Relative paths start at the configuration file. Default: none.
+    pub script: Option<String>,
 }
 
 /// One list: a name, and exactly one of `builtin`, `path`, `url` and `rules`.

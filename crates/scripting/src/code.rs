@@ -2,14 +2,17 @@
 
 use crate::failure::{FailureCause, ScriptFailure};
 use crate::log_budget::LogBudget;
-use crate::script::ScriptLog;
 use crate::shared::SharedTable;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// A call that takes longer is counted as slow.
 const SLOW: Duration = Duration::from_micros(200);
+
+/// Taker of lines for the program's log.
+pub type ScriptLog = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Bytecode with what belongs to it.
 pub(crate) struct ScriptCode {
@@ -19,6 +22,10 @@ pub(crate) struct ScriptCode {
     pub(crate) name: String,
     pub(crate) bytecode: Vec<u8>,
     pub(crate) time_limit: Duration,
+    /// From one call of `on_timer` to the next.
+    pub(crate) interval: Duration,
+    /// Held by the thread that calls `on_timer`, which ends with this.
+    pub(crate) timer: OnceLock<SyncSender<()>>,
     /// Kept over reloads of the file, as are the counters.
     pub(crate) shared: Arc<SharedTable>,
     pub(crate) counters: Arc<ScriptCounters>,

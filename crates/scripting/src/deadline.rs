@@ -4,12 +4,15 @@
 //! read at one in sixteen of these: a hook of a few lines never reads it. Between two readings at
 //! most a quarter of the limit counts, so that no hook fails because its core had other work.
 
-use mlua::{Error, VmState};
+use mlua::{Error, Lua, VmState};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// Questions between two readings of the clock, while they come fast.
 const TICKS: u32 = 16;
+
+/// Calls that are looked through for one of the script's own lines.
+const CALLS_SEARCHED: usize = 16;
 
 /// The time limit of the hook that runs.
 #[derive(Default)]
@@ -34,7 +37,7 @@ impl HookDeadline {
 
     /// Goes on, or ends the hook by an error. Once over, every further call and turn ends: a script
     /// that catches errors gets no further.
-    pub(crate) fn check(&self) -> mlua::Result<VmState> {
+    pub(crate) fn check(&self, lua: &Lua) -> mlua::Result<VmState> {
         let ticks = self.ticks.get().saturating_sub(1);
         if ticks > 0 {
             self.ticks.set(ticks);
@@ -49,7 +52,9 @@ impl HookDeadline {
         if self.is_over.get() || self.used.get() > limit {
             self.is_over.set(true);
             self.ticks.set(1);
-            return Err(Error::runtime(format!("it ran for more than {limit:?}")));
+            let place = running_line(lua).map(|(name, line)| format!("{name}:{line}: "));
+            let place = place.unwrap_or_default();
+            return Err(Error::runtime(format!("{place}it ran for more than {limit:?}")));
         }
         Ok(VmState::Continue)
     }
@@ -64,4 +69,14 @@ impl HookDeadline {
         let since = self.read_at.get().map(|read_at| read_at.elapsed().min(self.limit.get() / 4));
         self.used.get() + since.unwrap_or_default()
     }
+}
+
+/// The line of a script that runs, with the name of its file.
+pub(crate) fn running_line(lua: &Lua) -> Option<(String, u32)> {
+    (0..CALLS_SEARCHED).find_map(|level| {
+        lua.inspect_stack(level, |call| {
+            let line = u32::try_from(call.current_line()?).ok()?;
+            Some((call.source().short_src?.into_owned(), line))
+        })?
+    })
 }

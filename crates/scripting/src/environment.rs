@@ -1,6 +1,7 @@
 //! The environment of one script on one core: its globals, and the hooks that it defined there.
 
 use crate::code::ScriptCode;
+use crate::fetching;
 use crate::hook::ScriptHook;
 use crate::shared::SharedObject;
 use mlua::chunk::ChunkMode;
@@ -52,6 +53,10 @@ pub(crate) fn globals(lua: &Lua, code: &Arc<ScriptCode>) -> mlua::Result<Table> 
         }
         Ok(())
     })?;
+    let fetch = lua.create_function(|lua, (url, options): (String, Option<Table>)| {
+        fetching::fetch(lua, url, options.as_ref())
+    })?;
+    globals.raw_set("fetch", fetch)?;
     globals.raw_set("log", log.clone())?;
     globals.raw_set("print", log)?;
     let below = lua.create_table()?;

@@ -11,8 +11,11 @@
 
 mod code;
 mod deadline;
+mod decision;
+mod decision_script;
 mod environment;
 mod failure;
+mod fetching;
 mod fields;
 mod fixtures;
 mod hook;
@@ -27,9 +30,12 @@ mod settings;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod timer;
 
-pub use code::ScriptCounts;
+pub use code::{ScriptCounts, ScriptLog};
+pub use decision_script::DecisionScript;
 pub use failure::{FailureCause, ScriptFailure};
+pub use fetching::{FetchTrouble, ScriptFetch, ScriptFetchAnswer, ScriptFetcher};
 pub use fixtures::{
     FixtureCase, FixtureOutcome, FixtureRequest, FixtureResponse, FixtureSent, ScriptFixtures,
 };
@@ -38,7 +44,7 @@ pub use log_entry::ScriptedLogEntry;
 pub use query::{QueryAnswer, ScriptedQuery};
 pub use request::{ScriptAnswer, ScriptedRequest};
 pub use response::ScriptedResponse;
-pub use script::{LuauScript, QueryVerdict, RequestVerdict, ScriptLog};
+pub use script::{LuauScript, QueryVerdict, RequestVerdict};
 pub use settings::{LuauChoice, LuauSettings, OnScriptError};
 
 /// Types of everything that a script may use, for editors that check Luau.

@@ -5,6 +5,7 @@
 
 use crate::code::ScriptCode;
 use crate::deadline::HookDeadline;
+use crate::decision::{DecisionObject, GivenVerdict};
 use crate::environment::ScriptEnvironment;
 use crate::failure::{FailureCause, ScriptFailure};
 use crate::hook::ScriptHook;
@@ -14,6 +15,7 @@ use crate::request::{RequestChanges, RequestObject, ScriptedRequest};
 use crate::response::{ResponseObject, ScriptedResponse};
 use foldhash::fast::RandomState;
 use mlua::{AnyUserData, Function, Lua, LuaOptions, StdLib, Value};
+use policy::{Ask, Verdict};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -24,6 +26,8 @@ use std::time::Duration;
 const MEMORY_MAX: usize = 32 * 1024 * 1024;
 /// Time for the lines outside of hooks, which run once a core and reload.
 const LOAD_TIME_MAX: Duration = Duration::from_millis(100);
+/// Time for one call of `on_timer`, which holds up nobody.
+const TIMER_TIME_MAX: Duration = Duration::from_secs(1);
 /// Functions that would lead out of a script's own environment, or load unchecked bytes.
 const WITHHELD: [&str; 4] = ["loadstring", "getfenv", "setfenv", "require"];
 
@@ -38,6 +42,7 @@ pub(crate) struct ScriptMachine {
     request: (RequestObject, AnyUserData),
     response: (ResponseObject, AnyUserData),
     query: (QueryObject, AnyUserData),
+    decision: (DecisionObject, AnyUserData),
     entry: (LogEntryObject, AnyUserData),
     /// By number of the script; one that could not be loaded is not tried again.
     environments: HashMap<u64, Result<ScriptEnvironment, ScriptFailure>, RandomState>,
@@ -82,16 +87,18 @@ impl ScriptMachine {
         lua.set_memory_limit(MEMORY_MAX)?;
         let deadline = Rc::new(HookDeadline::default());
         let watched = Rc::clone(&deadline);
-        lua.set_interrupt(move |_| watched.check());
+        lua.set_interrupt(move |lua| watched.check(lua));
         let (request, response) = (RequestObject::default(), ResponseObject::default());
         let request = (request.clone(), lua.create_userdata(request)?);
         let response = (response.clone(), lua.create_userdata(response)?);
         let query = QueryObject::default();
         let query = (query.clone(), lua.create_userdata(query)?);
+        let decision = DecisionObject::default();
+        let decision = (decision.clone(), lua.create_userdata(decision)?);
         let entry = LogEntryObject::default();
         let entry = (entry.clone(), lua.create_userdata(entry)?);
         let environments = HashMap::default();
-        Ok(Self { lua, deadline, request, response, query, entry, environments })
+        Ok(Self { lua, deadline, request, response, query, decision, entry, environments })
     }
 
     /// Loads a script; which hooks it has.
@@ -129,7 +136,10 @@ impl ScriptMachine {
         let Some(function) = self.environment(code)?.hook(hook).cloned() else {
             return Ok(Duration::ZERO);
         };
-        self.deadline.begin(code.time_limit);
+        self.deadline.begin(match hook {
+            ScriptHook::Timer => TIMER_TIME_MAX,
+            _ => code.time_limit,
+        });
         match run(self, &function) {
             Ok(()) => Ok(self.deadline.used()),
             Err(why) => Err(failure(&self.deadline, &why)),
@@ -157,6 +167,19 @@ impl ScriptMachine {
     ) -> (Option<QueryAnswer>, mlua::Result<()>) {
         let (held, object) = &self.query;
         held.lend(query);
+        let outcome = function.call::<()>(object);
+        (held.take_back(), outcome)
+    }
+
+    /// Calls `on_decide` with a request; the verdict that the script gave.
+    pub(crate) fn call_with_decision(
+        &self,
+        function: &Function,
+        ask: &Ask<'_>,
+        verdict: Verdict,
+    ) -> (Option<GivenVerdict>, mlua::Result<()>) {
+        let (held, object) = &self.decision;
+        held.lend(ask, verdict);
         let outcome = function.call::<()>(object);
         (held.take_back(), outcome)
     }

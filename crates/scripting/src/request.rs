@@ -22,7 +22,8 @@ const PATH_BYTES_MAX: usize = 8 * 1024;
 pub struct ScriptedRequest {
     /// The method.
     pub method: Method,
-    /// Path and query, as servers get them.
+    /// Path and query, as servers get them; the whole URL at the proxy, and there host and port of
+    /// a tunnel (`CONNECT`).
     pub uri: Uri,
     /// The header fields.
     pub headers: HeaderMap,
@@ -99,7 +100,7 @@ impl RequestObject {
         let (hook, mut held) = self.held()?;
         match hook {
             ScriptHook::Request | ScriptHook::Upstream => {}
-            ScriptHook::Query | ScriptHook::Response => {
+            ScriptHook::Decide | ScriptHook::Query | ScriptHook::Response | ScriptHook::Timer => {
                 return Err(Error::runtime("the request was sent already; change the response"));
             }
             ScriptHook::Log => return Err(Error::runtime("the request is over")),
@@ -113,10 +114,12 @@ impl RequestObject {
         match self.held()? {
             (ScriptHook::Request, held) => Ok(held),
             (
-                hook @ (ScriptHook::Query
+                hook @ (ScriptHook::Decide
+                | ScriptHook::Query
                 | ScriptHook::Upstream
                 | ScriptHook::Response
-                | ScriptHook::Log),
+                | ScriptHook::Log
+                | ScriptHook::Timer),
                 _,
             ) => Err(Error::runtime(format!("{} cannot {what}; do it in on_request", hook.name()))),
         }
@@ -132,6 +135,9 @@ impl RequestObject {
         let code = StatusCode::from_u16(status).ok().filter(|_| (200..600).contains(&status));
         let status =
             code.ok_or_else(|| Error::runtime(format!("{status} is no status from 200 to 599")))?;
+        if status.is_success() && held.request.method == Method::CONNECT {
+            return Err(Error::runtime("a tunnel that is answered so is open; refuse it with 403"));
+        }
         let body = body.map(Vec::from).unwrap_or_default();
         if body.len() > BODY_BYTES_MAX {
             return Err(Error::runtime(format!(
@@ -170,7 +176,9 @@ impl RequestObject {
 
     fn set_path(&self, path: &[u8]) -> mlua::Result<()> {
         let mut held = self.to_decide("set the path")?;
-
+        if held.request.method == Method::CONNECT {
+            return Err(Error::runtime("a tunnel has no path"));
+        }
         if path.first() != Some(&b'/') || path.len() > PATH_BYTES_MAX {
             return Err(Error::runtime(format!(
                 "a path begins with a slash and has at most {PATH_BYTES_MAX} bytes"
@@ -179,7 +187,9 @@ impl RequestObject {
         let uri = Uri::try_from(path).map_err(|why| {
             Error::runtime(format!("{:?} is no path: {why}", String::from_utf8_lossy(path)))
         })?;
-        held.request.uri = uri;
+        let mut parts = std::mem::take(&mut held.request.uri).into_parts();
+        parts.path_and_query = uri.into_parts().path_and_query;
+        held.request.uri = Uri::from_parts(parts).map_err(Error::runtime)?;
         held.changes.is_moved = true;
         Ok(())
     }
@@ -208,7 +218,10 @@ impl UserData for RequestObject {
         fields.add_field_method_get("url", |_, this| {
             let request = this.request()?;
             let ScriptedRequest { scheme, host, uri, .. } = &*request;
-            Ok(format!("{scheme}://{host}{uri}"))
+            Ok(match uri.authority() {
+                Some(_) => uri.to_string(),
+                None => format!("{scheme}://{host}{uri}"),
+            })
         });
     }
 

@@ -1,7 +1,9 @@
 //! A script: read, compiled, and known by the hooks that it has.
 
-use crate::code::{ScriptCode, ScriptCounts};
+use crate::code::{ScriptCode, ScriptCounts, ScriptLog};
+use crate::decision::GivenVerdict;
 use crate::failure::ScriptFailure;
+use crate::fetching::ScriptFetcher;
 use crate::hook::{ScriptHook, ScriptPlace};
 use crate::log_budget::LogBudget;
 use crate::log_entry::ScriptedLogEntry;
@@ -10,17 +12,17 @@ use crate::query::{QueryAnswer, ScriptedQuery};
 use crate::request::{RequestChanges, ScriptAnswer, ScriptedRequest};
 use crate::response::ScriptedResponse;
 use crate::settings::{LuauChoice, LuauSettings, OnScriptError};
+use crate::timer;
 use mlua::chunk::Compiler;
+use policy::{Ask, Verdict};
 use std::fmt;
+use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use vocab::Complaint;
 
 /// Bytes of the longest script.
 const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
-
-/// Takes a line for the program's log.
-pub type ScriptLog = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// A script as routes have it.
 pub struct LuauScript {
@@ -120,6 +122,8 @@ impl LuauScript {
             name,
             bytecode,
             time_limit: settings.time_limit.0.0,
+            interval: settings.timer.0.0,
+            timer: OnceLock::new(),
             shared: before.map_or_else(Arc::default, |before| Arc::clone(&before.shared)),
             counters: before.map_or_else(Arc::default, |before| Arc::clone(&before.counters)),
             log: Arc::clone(log),
@@ -145,6 +149,11 @@ impl LuauScript {
     /// The name of its file, as it is set.
     pub fn name(&self) -> &str {
         &self.code.name
+    }
+
+    /// True if it is the same text, compiled at the same time.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.code, &other.code)
     }
 
     /// Treatment of a request whose hook fails.
@@ -183,6 +192,18 @@ impl LuauScript {
         QueryVerdict { answer, failure: outcome.err() }
     }
 
+    /// Calls `on_decide`; the verdict that the script gave, if it did and ended well.
+    pub(crate) fn on_decide(&self, ask: &Ask<'_>, verdict: Verdict) -> Option<GivenVerdict> {
+        let mut given = None;
+        let outcome = machine::call(&self.code, ScriptHook::Decide, |machine, function| {
+            let (verdict, outcome) = machine.call_with_decision(function, ask, verdict);
+            given = verdict;
+            outcome
+        });
+        self.code.note(&outcome);
+        given.filter(|_| outcome.is_ok())
+    }
+
     /// Calls `on_response`. `asked` is what the answer is for, without its fields.
     pub fn on_response(
         &self,
@@ -194,6 +215,18 @@ impl LuauScript {
         });
         self.code.note(&outcome);
         outcome.err()
+    }
+
+    /// Calls `on_timer` from now on, the first time at once, on a thread of its own that ends with
+    /// the script. Does nothing where the script has no such hook or a thread already.
+    pub fn start_timer(&self, fetcher: &ScriptFetcher) -> io::Result<()> {
+        if !self.has(ScriptHook::Timer) || self.code.timer.get().is_some() {
+            return Ok(());
+        }
+        let timer = timer::start(&self.code, Arc::clone(fetcher))?;
+        // A second one, started meanwhile, ends as it is dropped.
+        let _ = self.code.timer.set(timer);
+        Ok(())
     }
 
     /// Calls `on_log` with what became of a request. A failure is counted and named in the log, and

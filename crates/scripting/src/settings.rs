@@ -5,11 +5,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 use vocab::{Complaint, TimeSpan};
 
 /// The longest time limit: while a hook runs, nobody else on its core is served.
 const TIME_LIMIT_MAX: Duration = Duration::from_millis(100);
+
+/// From one call of `on_timer` to the next.
+const TIMER_SPAN: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_hours(24);
 
 /// A script in Luau: its file, or in detail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +34,9 @@ pub struct LuauSettings {
     /// The longest time that one call of a hook may take: it is ended then, as an error. From 1ms
     /// to 100ms. Default 1ms.
     pub time_limit: Text<TimeSpan>,
+    /// The time from one call of `on_timer` to the next, from 1s to 1d; the first is at the start.
+    /// Default 1m.
+    pub timer: Text<TimeSpan>,
     /// Treatment of a request whose hook fails: `fail` (500) or `pass` (as if there were no such
     /// hook). Default `fail`.
     pub on_error: OnScriptError,
@@ -51,6 +58,7 @@ impl Default for LuauSettings {
         Self {
             file: String::new(),
             time_limit: Text(TimeSpan(Duration::from_millis(1))),
+            timer: Text(TimeSpan(Duration::from_mins(1))),
             on_error: OnScriptError::Fail,
         }
     }
@@ -80,6 +88,12 @@ impl LuauSettings {
             complaints.push(
                 Complaint::new("time_limit", "a hook may take from 1ms to 100ms")
                     .remedy("write time_limit: 1ms"),
+            );
+        }
+        if !TIMER_SPAN.contains(&self.timer.0.0) {
+            complaints.push(
+                Complaint::new("timer", "on_timer is called every 1s to 1d")
+                    .remedy("write timer: 1m"),
             );
         }
         complaints

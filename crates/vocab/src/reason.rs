@@ -11,6 +11,8 @@ impl ListId {
     /// The first list that is not the policy's: from here on, a door numbers the pattern lists of
     /// its own routes, so that their rules are recorded and explained like any other.
     pub const DOOR_FIRST: Self = Self(64);
+    /// The script of the policy, whose lines give verdicts as those of lists do.
+    pub const SCRIPT: Self = Self(u8::MAX);
 }
 
 /// One rule: a list and the line it stands on, counted from 1.

@@ -21,7 +21,7 @@ use dns_effects::EffectsEnv;
 use ledger::Ledger;
 use policy::Policy;
 use resolver::{FairCap, LocalOverrides, Resolver};
-use scripting::ScriptCounts;
+use scripting::LuauScript;
 use signer::Signer;
 use signer::trust::TrustBook;
 use std::io;
@@ -165,10 +165,9 @@ impl DnsDoor {
         Ok(())
     }
 
-    /// The script of the door with what it has done, by the name of its file.
-    pub fn script_counts(&self) -> Option<(String, ScriptCounts)> {
-        let plan = self.shared.plan.load();
-        plan.script.as_ref().map(|script| (script.name().to_owned(), script.counts()))
+    /// The script, if it has one.
+    pub fn script(&self) -> Option<LuauScript> {
+        self.shared.plan.load().script.clone()
     }
 
     /// Shared state that its requests see.

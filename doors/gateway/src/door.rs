@@ -12,7 +12,7 @@ use file_access::private_files::PrivateFiles;
 use http_cache::HttpCache;
 use http_front::DoorLimits;
 use policy::RuleText;
-use scripting::ScriptCounts;
+use scripting::LuauScript;
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -137,11 +137,11 @@ impl GatewayDoor {
         }
     }
 
-    /// Scripts of routes with what they have done, by the names of their files.
-    pub fn script_counts(&self) -> Vec<(String, ScriptCounts)> {
+    /// Scripts of routes that are in force.
+    pub fn scripts(&self) -> Vec<LuauScript> {
         let setup = self.setup.load();
         let scripts = setup.table.routes.iter().filter_map(|route| route.script.as_ref());
-        scripts.map(|script| (script.name().to_owned(), script.counts())).collect()
+        scripts.cloned().collect()
     }
 
     /// The pools as they are now, by name.

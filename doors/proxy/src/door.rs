@@ -16,6 +16,7 @@ use origins::{KnownOrigin, Origin};
 use passwords::UserTable;
 use rate_limit::ClientBuckets;
 use redirector::RedirectorSettings;
+use scripting::{LuauScript, ScriptLog, ScriptPlace};
 use std::path::Path;
 use std::sync::Arc;
 use transport::clock;
@@ -78,6 +79,11 @@ impl ProxyDoor {
         self.setup().origins.known_origins()
     }
 
+    /// The script, if it has one.
+    pub fn script(&self) -> Option<LuauScript> {
+        self.setup().script.clone()
+    }
+
     pub(crate) fn setup(&self) -> Arc<ProxySetup> {
         self.setup.load_full()
     }
@@ -92,6 +98,10 @@ pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
     });
     let redirector = settings.redirector.as_ref().and_then(RedirectorSettings::check_program);
     let redirector = redirector.map(|it| it.under("redirector"));
+    let script = settings.script.as_ref().and_then(|script| {
+        let silent: ScriptLog = Arc::new(|_: &str| {});
+        LuauScript::open_at(ScriptPlace::Proxy, script, base, &silent, None).err()
+    });
     let others = tls::check_files(settings, base);
-    users.into_iter().flatten().chain(others).chain(redirector).collect()
+    users.into_iter().flatten().chain(others).chain(redirector).chain(script).collect()
 }

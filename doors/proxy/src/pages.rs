@@ -119,6 +119,12 @@ pub(crate) fn port(method: &Method, port: u16) -> Response<Body> {
     page(StatusCode::FORBIDDEN, "tidegate; error=http_request_denied", text)
 }
 
+/// The script failed. The log has its line.
+pub(crate) fn script_failed() -> Response<Body> {
+    let text = "The script of this proxy failed (proxy.script); its log has the line.\n";
+    page(StatusCode::INTERNAL_SERVER_ERROR, "tidegate; error=proxy_internal_error", text.into())
+}
+
 /// The redirector leads it to another URL.
 pub(crate) fn redirected(status: StatusCode, url: &str) -> Response<Body> {
     let mut page = plain(status, format!("This is at {url}\n"));

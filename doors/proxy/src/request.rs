@@ -1,55 +1,35 @@
 //! One request through the proxy, top to bottom: read, decide, act, review, shape, record.
 
-use crate::access::AccessDenied;
 use crate::blocked;
 use crate::cached::{self, OriginTarget, ProxyFetchFailed};
 use crate::connection::ProxyConnection;
 use crate::context::{PageSubject, ProxyContext};
-use crate::decide::{ProxyDecision, ProxyQuery, decide};
+use crate::decide::{ProxyDecision, decide};
 use crate::destination_guard::{DestinationGuard, HostAsker};
 use crate::door::ProxyDoor;
-use crate::headers::{max_forwards, wanted_protocol};
-use crate::local_endpoints::{self, LocalEndpoint};
+use crate::headers::wanted_protocol;
+use crate::local_endpoints;
 use crate::pages;
+use crate::proxy_request::ProxyRequest;
 use crate::redirected::{self, RedirectedCourse, RedirectorRequest};
+use crate::refusal::ProxyRefusal;
 use crate::remove_params;
+use crate::scripted::{ScriptedEnd, ScriptedRequest};
 use crate::setup::ProxySetup;
-use crate::target::{self, BadTarget, ProxyTarget};
+use crate::target::ProxyTarget;
 use crate::tunnel::{self, HandOver};
-use http::header::{HeaderMap, HeaderValue};
+use http::header::HeaderValue;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_cache::AnswerSource;
 use http_engine::html::PageReader;
-use http_engine::{Body, Incoming, hop_by_hop, interim, kind, reply, upgrade};
-use http_front::{RequestTicket, page_of};
+use http_engine::{Body, Incoming, hop_by_hop, interim, reply, upgrade};
+use http_front::RequestTicket;
 use ledger::EventSubject;
 use origins::{Blame, BodyEnd, DialError, MeteredBody, Origin, SendError};
 use std::pin::pin;
 use std::sync::Arc;
 use transport::clock;
-use vocab::{Action, DomainName, Door, Now, RequestKind, Source};
-
-/// Holds what a client wants, once it is understood.
-struct ProxyRequest {
-    target: ProxyTarget,
-    host: DomainName,
-    page: Option<DomainName>,
-    kind: RequestKind,
-    user: Option<Arc<str>>,
-    /// The URL, or `host:port` of a tunnel: for the policy, the ledger and people.
-    subject: String,
-}
-
-/// Why a request goes no further than being read.
-enum ProxyRefusal {
-    ClientNotAllowed,
-    Denied(AccessDenied),
-    Target(BadTarget),
-    Local(LocalEndpoint),
-    Port(Method, u16),
-    Trace,
-    EndsHere,
-}
+use vocab::{Action, Door, Now, RequestKind, Source};
 
 /// Outcome of a request.
 enum ProxyOutcome {
@@ -58,10 +38,11 @@ enum ProxyOutcome {
     ByPolicy(Response<Body>),
     /// By the redirector.
     Redirected(Box<Response<Body>>),
+    Scripted(Box<Response<Body>>),
+    ScriptFailed,
     Fetched(Response<Body>),
     Cached(http_cache::ServedAnswer),
     Switched(Response<Body>, upgrade::OnUpgrade),
-    Tunnelled,
     Loop,
     Failed(SendError),
 }
@@ -82,7 +63,7 @@ pub(crate) async fn answer(
     let mut ticket = RequestTicket::open(&door.parts.ledger, Door::Proxy, now, caller.client());
 
     // read
-    let mut wish = match read(door, &setup, caller, &request, now).await {
+    let mut wish = match ProxyRequest::read(door, &setup, caller, &request, now).await {
         Ok(wish) => wish,
         Err(refusal) => return refuse(&refusal, &request, caller, &setup, ticket),
     };
@@ -93,34 +74,36 @@ pub(crate) async fn answer(
     ticket.decided(decision.verdict().action, decision.cause());
 
     // act
-    let by_redirector = redirect(&setup, caller, &mut wish, &decision, request.method()).await;
+    let scripted = ScriptedRequest::of(&setup, &wish.target, request.method());
+    let script = scripted.as_ref();
+    ticket.on_close(script.and_then(|it| it.log_hook(&setup, caller)));
+    let ended = match &decision {
+        ProxyDecision::Pass(_) => lead(&setup, caller, &mut wish, script, &mut request).await,
+        ProxyDecision::Block(_) | ProxyDecision::RemoveParams(..) => None,
+    };
     let (policy, user) = (door.parts.policy.load(), wish.user.take());
     let asker = HostAsker::of(&door.parts.policy, caller, user, decision.verdict().cause, now);
     let within = DestinationGuard::of(&setup, &door.parts.off_limits, asker, wish.target.host());
     let trip = ProxyContext { door, setup: &setup, caller, destination: within, now };
     let page = PageSubject { text: &wish.subject, reader: PageReader::of(request.headers()) };
-    let acted = match (decision, &wish.target, by_redirector) {
-        (ProxyDecision::Pass(_), _, Some(answer)) => ProxyOutcome::Redirected(answer),
+    let acted = match (decision, &wish.target, ended) {
+        (_, _, Some(ended)) => ended,
         (ProxyDecision::Block(_), ProxyTarget::Tunnel(to), _)
             if tunnel::hand_to_pixel(&trip, to, &mut request, &mut ticket) == HandOver::Taken =>
         {
-            return shape(&trip, page, ProxyOutcome::Tunnelled).response;
+            return reply::empty(StatusCode::OK);
         }
         (ProxyDecision::Block(verdict), ..) => block(&trip, &wish, verdict, &request),
         (ProxyDecision::RemoveParams(_, cut), ..) => {
             ProxyOutcome::ByPolicy(remove_params::answer(&policy, &wish.host, cut))
         }
         (ProxyDecision::Pass(_), ProxyTarget::Fetch { origin, path }, None) => {
-            let fetching = pin!(fetch(&trip, origin, path, request));
-            interim::with_handler(fetching, |early| interim::send(setup.fields.for_client(early)))
-                .await
+            fetch(&trip, origin, path, request).await
         }
         (ProxyDecision::Pass(_), ProxyTarget::Tunnel(to), None) => {
             let opened = Box::pin(open_tunnel(&trip, to, request, ticket)).await;
             // A tunnel's ticket is closed when the tunnel is.
-            let Err((outcome, unused)) = opened else {
-                return shape(&trip, page, ProxyOutcome::Tunnelled).response;
-            };
+            let Err((outcome, unused)) = opened else { return reply::empty(StatusCode::OK) };
             ticket = unused;
             outcome
         }
@@ -130,13 +113,13 @@ pub(crate) async fn answer(
     };
 
     // review
-    let reviewed = match review(&trip, page, &mut ticket, acted) {
-        ProxyOutcome::Switched(answer, client) => return switch(&trip, answer, client, ticket),
-        other => other,
-    };
+    let reviewed = review(&trip, page, &mut ticket, acted);
+    if let ProxyOutcome::Switched(answer, client) = reviewed {
+        return switch(&trip, answer, client, ticket);
+    }
 
     // shape
-    let shaped = shape(&trip, page, reviewed);
+    let shaped = shape(&trip, page, reviewed).scripted(script, &setup, caller);
 
     // record
     record(ticket, shaped, &setup)
@@ -177,56 +160,7 @@ fn refuse(
     ticket.asked(RequestKind::Other, EventSubject::url(&request.uri().to_string()));
     let address = local_endpoints::address_for(caller, request);
     let page = PageSubject { text: &address, reader: PageReader::of(request.headers()) };
-    record(ticket, shape_refusal(refusal, caller, setup, page), setup)
-}
-
-async fn read(
-    door: &ProxyDoor,
-    setup: &ProxySetup,
-    caller: &ProxyConnection,
-    request: &Request<Incoming>,
-    now: Now,
-) -> Result<ProxyRequest, ProxyRefusal> {
-    if !setup.serves(caller.client()) {
-        return Err(ProxyRefusal::ClientNotAllowed);
-    }
-    let (method, headers) = (request.method(), request.headers());
-    let target = match target::read(method, request.uri()).map_err(ProxyRefusal::Target)? {
-        ProxyTarget::Local(own) => return Err(ProxyRefusal::Local(own)),
-        ProxyTarget::Fetch { origin, path } if local_endpoints::is_self(caller, &origin, &path) => {
-            return Err(ProxyRefusal::Local(LocalEndpoint::at(method, &path)));
-        }
-        other => other,
-    };
-    let user = match &setup.access {
-        None => None,
-        Some(access) => {
-            let admitted = access.admit(&door.failed_logins, caller.client(), headers, now).await;
-            admitted.map_err(ProxyRefusal::Denied)?
-        }
-    };
-    let page = page_of(headers);
-    let (host, kind, subject) = match &target {
-        ProxyTarget::Local(own) => return Err(ProxyRefusal::Local(*own)),
-        ProxyTarget::Tunnel(to) if !setup.tunnels_to(to.port) => {
-            return Err(ProxyRefusal::Port(Method::CONNECT, to.port));
-        }
-        ProxyTarget::Tunnel(to) => {
-            (to.host.to_name(), RequestKind::Tunnel, format!("{}:{}", to.host, to.port))
-        }
-        ProxyTarget::Fetch { .. } if method == Method::TRACE => return Err(ProxyRefusal::Trace),
-        ProxyTarget::Fetch { .. } if ends_here(method, headers) => {
-            return Err(ProxyRefusal::EndsHere);
-        }
-        ProxyTarget::Fetch { origin, .. } if !setup.fetches_from(origin.port) => {
-            return Err(ProxyRefusal::Port(method.clone(), origin.port));
-        }
-        ProxyTarget::Fetch { origin, path } => {
-            let kind = kind::of_request(method, request.uri(), headers);
-            (origin.host.to_name(), kind, origin.url(path))
-        }
-    };
-    Ok(ProxyRequest { target, host, page, kind, user, subject })
+    record(ticket, refused(refusal, caller, setup, page), setup)
 }
 
 /// Returns whoever was sent to a shorter URL too often gets the one that is asked for.
@@ -247,37 +181,49 @@ fn limit_redirects(
     }
 }
 
-/// Asks the redirector about a request that passes; it may lead elsewhere from then on, or is
-/// answered.
-async fn redirect(
+/// Asks the redirector about a request that passes, and shows it to the script: either may lead it
+/// elsewhere from then on, or end it.
+async fn lead(
     setup: &ProxySetup,
     caller: &ProxyConnection,
     wish: &mut ProxyRequest,
-    decision: &ProxyDecision,
-    method: &Method,
-) -> Option<Box<Response<Body>>> {
-    let redirector = setup.redirector.as_ref()?;
-    if !matches!(decision, ProxyDecision::Pass(_)) {
-        return None;
-    }
-    let request = RedirectorRequest {
-        target: &wish.target,
-        subject: &wish.subject,
-        method,
-        client: caller.client(),
-        user: wish.user.as_deref(),
-    };
-    match redirected::ask(redirector, setup, request).await {
-        RedirectedCourse::Same => None,
-        RedirectedCourse::Elsewhere(target) => {
-            wish.target = target;
-            None
+    script: Option<&ScriptedRequest>,
+    request: &mut Request<Incoming>,
+) -> Option<ProxyOutcome> {
+    if let Some(redirector) = &setup.redirector {
+        let asked = RedirectorRequest {
+            target: &wish.target,
+            subject: &wish.subject,
+            method: request.method(),
+            client: caller.client(),
+            user: wish.user.as_deref(),
+        };
+        match redirected::ask(redirector, setup, asked).await {
+            RedirectedCourse::Same => {}
+            RedirectedCourse::Elsewhere(target) => wish.target = target,
+            RedirectedCourse::Answered(answer) => return Some(ProxyOutcome::Redirected(answer)),
         }
-        RedirectedCourse::Answered(answer) => Some(answer),
+    }
+    match script?.on_request(setup, caller, &mut wish.target, request)? {
+        ScriptedEnd::Answered(answer) => Some(ProxyOutcome::Scripted(answer)),
+        ScriptedEnd::Failed => Some(ProxyOutcome::ScriptFailed),
     }
 }
 
+/// Asks the origin or the cache; what is said on the way goes to the client at once.
 async fn fetch(
+    trip: &ProxyContext<'_>,
+    origin: &Origin,
+    path: &str,
+    request: Request<Incoming>,
+) -> ProxyOutcome {
+    let fetching = pin!(fetch_last(trip, origin, path, request));
+    let fields = &trip.setup.fields;
+    interim::with_handler(fetching, |early| interim::send(fields.for_client(early))).await
+}
+
+/// The same without what is said on the way.
+async fn fetch_last(
     trip: &ProxyContext<'_>,
     origin: &Origin,
     path: &str,
@@ -398,10 +344,14 @@ fn review(
 fn shape(trip: &ProxyContext<'_>, page: PageSubject<'_>, outcome: ProxyOutcome) -> ShapedResponse {
     let (response, source) = match outcome {
         ProxyOutcome::Refused(refusal) => {
-            return shape_refusal(&refusal, trip.caller, trip.setup, page);
+            return refused(&refusal, trip.caller, trip.setup, page);
         }
         ProxyOutcome::ByPolicy(answer) => (answer, Source::Policy),
         ProxyOutcome::Redirected(answer) => (page.reader.render_for(*answer), Source::Local),
+        ProxyOutcome::Scripted(answer) => (*answer, Source::Local),
+        ProxyOutcome::ScriptFailed => {
+            (page.reader.render_for(pages::script_failed()), Source::Failed)
+        }
         ProxyOutcome::Fetched(response) => (trip.setup.fields.for_client(response), Source::Origin),
         ProxyOutcome::Cached(served) => {
             let source = served.source.recorded();
@@ -415,7 +365,6 @@ fn shape(trip: &ProxyContext<'_>, page: PageSubject<'_>, outcome: ProxyOutcome) 
         ProxyOutcome::Switched(response, _) => {
             (trip.setup.fields.switching(response), Source::Tunnel)
         }
-        ProxyOutcome::Tunnelled => (reply::empty(StatusCode::OK), Source::Tunnel),
         ProxyOutcome::Loop => (page.reader.render_for(pages::loop_detected()), Source::Refused),
         ProxyOutcome::Failed(why) => {
             let source = match why.blame() {
@@ -428,29 +377,14 @@ fn shape(trip: &ProxyContext<'_>, page: PageSubject<'_>, outcome: ProxyOutcome) 
     ShapedResponse { response, source }
 }
 
-fn shape_refusal(
+fn refused(
     refusal: &ProxyRefusal,
     caller: &ProxyConnection,
     setup: &ProxySetup,
     page: PageSubject<'_>,
 ) -> ShapedResponse {
-    let local = |response| ShapedResponse { response, source: Source::Local };
-    let text = match refusal {
-        ProxyRefusal::Local(LocalEndpoint::Pac) => {
-            return local(local_endpoints::script(caller, page.text, &setup.settings.pac));
-        }
-        ProxyRefusal::Local(LocalEndpoint::Help) => {
-            return local(local_endpoints::help(caller, page.text));
-        }
-        ProxyRefusal::Local(LocalEndpoint::NotFound) => pages::help(page.text),
-        ProxyRefusal::ClientNotAllowed => pages::client_refused(),
-        ProxyRefusal::Denied(why) => pages::denied(why),
-        ProxyRefusal::Target(why) => pages::bad_request(&why.to_string()),
-        ProxyRefusal::Port(method, port) => pages::port(method, *port),
-        ProxyRefusal::Trace => pages::no_trace(),
-        ProxyRefusal::EndsHere => pages::options(),
-    };
-    ShapedResponse { response: page.reader.render_for(text), source: Source::Refused }
+    let (response, source) = refusal.shape(caller, setup, page);
+    ShapedResponse { response, source }
 }
 
 /// Closes the ticket when the answer's last byte is gone.
@@ -466,32 +400,19 @@ fn record(mut ticket: RequestTicket, shaped: ShapedResponse, setup: &ProxySetup)
     shaped.response.map(|body| MeteredBody::wrap(body, stall, ended))
 }
 
-impl ProxyRequest {
-    fn query<'w>(&'w self, method: &'w Method) -> ProxyQuery<'w> {
-        ProxyQuery {
-            method,
-            host: self.host.as_name(),
-            page: self.page.as_ref().map(DomainName::as_name),
-            kind: self.kind,
-            user: self.user.as_deref(),
-            url: match self.target {
-                ProxyTarget::Fetch { .. } => Some(&self.subject),
-                ProxyTarget::Tunnel(_) | ProxyTarget::Local(_) => None,
-            },
+impl ShapedResponse {
+    /// The answer as the script leaves it.
+    fn scripted(
+        self,
+        script: Option<&ScriptedRequest>,
+        setup: &ProxySetup,
+        caller: &ProxyConnection,
+    ) -> Self {
+        let Some(asker) = script.and_then(|it| it.asker(setup, caller)) else { return self };
+        let Some(script) = &setup.script else { return self };
+        match asker.on_response(script, self.response) {
+            Some(response) => Self { response, ..self },
+            None => Self { response: pages::script_failed(), source: Source::Failed },
         }
     }
-
-    fn recorded(&self) -> EventSubject {
-        match self.target {
-            ProxyTarget::Fetch { .. } => EventSubject::url(&self.subject),
-            ProxyTarget::Tunnel(_) | ProxyTarget::Local(_) => {
-                EventSubject::name(self.host.as_name())
-            }
-        }
-    }
-}
-
-/// RFC 9110 §7.6.2: with no forward left, the recipient answers in place of the origin.
-fn ends_here(method: &Method, headers: &HeaderMap) -> bool {
-    method == Method::OPTIONS && max_forwards(headers) == Some(0)
 }

@@ -19,6 +19,7 @@ use http_front::ConnectionCaps;
 use origins::{AnswerHeadSettings, DestinationScope, FamilyChoice, OutgoingAddresses};
 use redirector::RedirectorSettings;
 use schemars::JsonSchema;
+use scripting::LuauChoice;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::net::IpAddr;
@@ -105,6 +106,9 @@ pub struct Settings {
     /// Programs that are asked about each URL that the policy lets pass: Squid's
     /// `url_rewrite_program`, Polipo's `redirector`. Default: none.
     pub redirector: Option<RedirectorSettings>,
+    /// A script in Luau that looks at requests and answers (`on_request`, `on_response`, `on_log`):
+    /// its file, or in detail. Default: none.
+    pub script: Option<LuauChoice>,
     /// The cache of what is fetched over `http:` and `https:` URLs. Default: none.
     pub cache: Option<http_cache::Settings>,
 }
@@ -159,6 +163,7 @@ impl Default for Settings {
             upgrade: vec![WEBSOCKET.into()],
             pac: PacSettings::default(),
             redirector: None,
+            script: None,
             cache: None,
         }
     }

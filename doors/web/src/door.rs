@@ -13,7 +13,7 @@ use crate::tls::{self, ListenerFronts};
 use arc_swap::ArcSwap;
 use file_access::private_files::PrivateFiles;
 use http_front::DoorLimits;
-use scripting::ScriptCounts;
+use scripting::LuauScript;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,11 +78,11 @@ impl WebDoor {
         self.state().sites.all.iter().map(|site| site.fastcgi.connections()).sum()
     }
 
-    /// Scripts of sites with what they have done, by the names of their files.
-    pub fn script_counts(&self) -> Vec<(String, ScriptCounts)> {
+    /// Scripts of sites that are in force.
+    pub fn scripts(&self) -> Vec<LuauScript> {
         let state = self.state();
         let scripts = state.sites.all.iter().filter_map(|site| site.script.as_ref());
-        scripts.map(|script| (script.name().to_owned(), script.counts())).collect()
+        scripts.cloned().collect()
     }
 
     /// Lines that access logs have lost to a slow or full disk.

@@ -149,7 +149,8 @@ fn write_configuration(scratch: &Scratch, block: &Block, certificate: &Certifica
 const HTPASSWD: &str = "ann:$2y$07$BCryptRequires22Chrcte/VlQH0piJtjXl.0t1XkA8pw9dMXTTOq\n";
 
 /// A script for any place; those that the manual prints are run by the tests of scripts.
-const SCRIPT: &str = "function on_request(request) end function on_query(query) end\n";
+const SCRIPT: &str = "function on_request(request) end function on_query(query) end
+    function on_decide(question) end\n";
 
 /// A running Tidegate in a network of its own.
 struct DocumentedEdge {

@@ -3,8 +3,9 @@
 
 use tidegate_tests::Scratch;
 use tidegate_tests::clients::{curl, curl_with_head, dig, dig_short};
-use tidegate_tests::origin::header;
+use tidegate_tests::origin::{Origin, Page, header};
 use tidegate_tests::tidegate::{self, Tidegate};
+use tidegate_tests::wait;
 
 /// The page of the manual.
 const PAGE: &str = include_str!("../../../docs/manual/reference/scripts.md");
@@ -218,4 +219,54 @@ fn the_dns_door_asks_its_script_and_a_reload_takes_another() {
     assert!(dig(server, &["printer.lan", "A"]).contains("REFUSED"));
     let metrics = tidegate.figures();
     assert!(metrics.contains("tidegate_script_calls_total{script=\"names.luau\"} 4"), "{metrics}");
+}
+
+#[test]
+fn the_policys_script_decides_at_all_doors_and_is_named_by_log_and_why() {
+    let scratch = Scratch::new();
+    scratch.write("decide.luau", printed("luau")[3]);
+    let config = "policy: { lists: [{ name: mine, rules: [\"||ads.example^\"] }], script: decide.luau }\n\
+                  dns: { listen: [\"udp://127.0.0.1:0\"], upstreams: [\"udp://127.0.0.1:9\"] }\n\
+                  proxy: { listen: [\"http://127.0.0.1:0\"] }\n\
+                  admin: { listen: \"127.0.0.1:0\" }\n";
+    let tidegate = Tidegate::start_in(scratch, config);
+    let server = tidegate.address("dns", "udp");
+    let blocked = dig(server, &["new.games.example", "A"]);
+    assert!(blocked.contains("EDE: 15"), "{blocked}");
+    let proxy = format!("http://{}", tidegate.address("proxy", "http"));
+    let (code, page) = curl(&["-x", &proxy, "http://games.example/"]);
+    assert!(code == 403 && page.contains("decide.luau"), "{code} {page}");
+    let why = tidegate.told(&["why", "games.example"]);
+    assert!(why.contains("decide.luau") && why.contains("no games"), "{why}");
+    let row = wait::until("the row", || {
+        let rows = tidegate.api("/api/requests?door=proxy");
+        rows["rows"].as_array()?.first().map(ToString::to_string)
+    });
+    assert!(row.contains("decide.luau") && row.contains("no games"), "{row}");
+    // What the lists block is as it was.
+    assert!(dig(server, &["ads.example", "A"]).contains("EDE: 15"));
+    let why = tidegate.told(&["why", "ads.example"]);
+    assert!(why.contains("mine"), "{why}");
+}
+
+#[test]
+fn what_a_timer_fetches_is_there_for_requests() {
+    let scratch = Scratch::new();
+    let origin = Origin::start(&[("/closed", Page::new("text/plain", "yes"))]);
+    let script =
+        printed("luau")[4].replace("https://status.example", &format!("http://{}", origin.address));
+    scratch.write("timer.luau", script);
+    scratch.write("site/index.html", "home");
+    let root = scratch.path().join("site").display().to_string();
+    let config = format!(
+        "web:\n  - {{ listen: [\"http://127.0.0.1:0\"], root: \"{root}\", script: {{ file: \
+         timer.luau, timer: 1s }} }}\nadmin: {{ listen: \"127.0.0.1:0\" }}\n"
+    );
+    let tidegate = Tidegate::start_in(scratch, &config);
+    let url = format!("http://{}/", tidegate.address("web", "http"));
+    let closed = (503, "Closed for today.\n".to_owned());
+    wait::until("the timer has fetched", || (curl(&[&url]) == closed).then_some(()));
+    origin.add("/closed", Page::new("text/plain", "no"));
+    let open = (200, "home".to_owned());
+    wait::until("the timer has fetched again", || (curl(&[&url]) == open).then_some(()));
 }

@@ -5,6 +5,7 @@ mod below;
 mod clients;
 mod explain;
 mod files;
+mod hooks;
 mod hostile;
 mod leaves;
 mod modifiers;

@@ -145,7 +145,7 @@ pub(super) struct LiveRuleTexts {
 
 impl RuleTexts for LiveRuleTexts {
     fn text(&self, rule: RuleRef, host: &str) -> Option<(String, u32, String)> {
-        let text = if rule.list < ListId::DOOR_FIRST {
+        let text = if rule.list < ListId::DOOR_FIRST || rule.list == ListId::SCRIPT {
             let host = Name::from_lowercase(host).unwrap_or(Name::ROOT);
             self.policy.load().rule_text(rule, host)
         } else {
@@ -272,10 +272,6 @@ impl RunningApp {
             }
         }
         door.finish_logs(LOGS_MAX);
-    }
-
-    pub(super) fn dns_door(&self) -> Option<Arc<door_dns::DnsDoor>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.dns.clone()
     }
 
     /// The gateway, if it runs.

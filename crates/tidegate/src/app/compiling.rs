@@ -1,12 +1,13 @@
 //! The policy of a plan: its lists read and compiled, or taken from the snapshot.
 
 use super::lists::{self, ListTexts, RulesOrigin};
-use super::{allows, block_page, shared_tables};
+use super::{allows, block_page, scripts, shared_tables};
 use crate::cli::CommandFailure;
 use ::signer::SealedMemory;
 use config::Plan;
-use policy::{ClientProfiles, Policy, RuleSet};
+use policy::{ClientProfiles, Policy, VerdictHook};
 use std::path::Path;
+use std::sync::Arc;
 
 /// A policy that is to be put in force.
 pub(crate) struct CompiledPolicy {
@@ -31,10 +32,10 @@ pub(crate) fn read_lists(plan: &Plan, state_dir: &Path) -> Result<ListTexts, Com
 pub(crate) fn compile(
     plan: &Plan,
     state_dir: &Path,
-    before: Option<&RuleSet>,
+    before: Option<&Policy>,
 ) -> Result<CompiledPolicy, CommandFailure> {
     let texts = read_lists(plan, state_dir)?;
-    let (mut rules, origin) = texts.rules(state_dir, before);
+    let (mut rules, origin) = texts.rules(state_dir, before.map(Policy::rules));
     let changed = texts.changed();
     // The signer needs a policy only where there is a pixel door.
     let tables = plan.file.pixel.as_ref().and_then(|_| shared_tables::seal(&mut rules));
@@ -42,6 +43,8 @@ pub(crate) fn compile(
         .map_err(|complaints| CommandFailure::complaints(&complaints))?;
     let policy = Policy::new(rules.into(), profiles(plan));
     let policy = policy.with_list_times(changed).with_block_page(page);
+    let hook = before.and_then(Policy::hook);
+    let policy = policy.with_hook(hook_of(plan, state_dir, hook)?);
     Ok(CompiledPolicy { policy, origin, tables })
 }
 
@@ -65,8 +68,18 @@ pub(crate) fn policy_of(plan: &Plan, state_dir: &Path) -> Result<Policy, Command
     let texts = read_lists(plan, state_dir)?;
     let rules = texts.rules_unkept(state_dir);
     let policy = Policy::new(rules.into(), profiles(plan)).with_list_times(texts.changed());
+    let policy = policy.with_hook(hook_of(plan, state_dir, None)?);
     allows::restore(state_dir, &policy, transport::clock::now());
     Ok(policy)
+}
+
+fn hook_of(
+    plan: &Plan,
+    state_dir: &Path,
+    before: Option<&Arc<dyn VerdictHook>>,
+) -> Result<Option<Arc<dyn VerdictHook>>, CommandFailure> {
+    let opened = scripts::decision_script(plan, state_dir, before);
+    opened.map_err(|complaint| CommandFailure::complaints(&[complaint]))
 }
 
 /// Returns who gets which lists.

@@ -114,12 +114,9 @@ impl ProgramGauges {
 }
 
 fn script_counts(app: &RunningApp) -> BTreeMap<String, ScriptCounts> {
-    let at_gateway = app.gateway_door().map(|gateway| gateway.script_counts());
-    let at_web = app.web_door().map(|web| web.script_counts());
     let mut counts: BTreeMap<String, ScriptCounts> = BTreeMap::new();
-    let at_dns = app.dns_door().and_then(|dns| dns.script_counts());
-    for (name, of_route) in at_gateway.into_iter().chain(at_web).flatten().chain(at_dns) {
-        counts.entry(name).or_default().add(of_route);
+    for script in app.scripts() {
+        counts.entry(script.name().to_owned()).or_default().add(script.counts());
     }
     counts
 }

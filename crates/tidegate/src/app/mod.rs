@@ -27,6 +27,7 @@ pub(crate) mod private;
 pub(crate) mod privileges;
 mod randomness;
 mod reload;
+pub(crate) mod scripts;
 mod shared_tables;
 pub(crate) mod signer;
 pub(crate) mod state;

@@ -46,7 +46,7 @@ impl RunningApp {
         memory::return_memory();
         let before = self.policy.load_full();
         let CompiledPolicy { policy, tables, .. } =
-            compiling::compile(&plan, self.state.path(), Some(before.rules()))
+            compiling::compile(&plan, self.state.path(), Some(&before))
                 .map_err(|failure| lines(failure.message))?;
         // It reads the same files; doors may want certificates for names that it must know of.
         let succession = self.reload_signer(tables).map_err(|why| lines(why.to_string()))?;
@@ -81,7 +81,7 @@ impl RunningApp {
         let plan = self.running.lock().unwrap_or_else(PoisonError::into_inner).plan.clone();
         let before = self.policy.load_full();
         let CompiledPolicy { policy, tables, .. } =
-            compiling::compile(&plan, self.state.path(), Some(before.rules()))
+            compiling::compile(&plan, self.state.path(), Some(&before))
                 .map_err(ListsNotInForce::Unreadable)?;
         // It comes to know of new names before the doors do, as with a reload. If it cannot,
         // blocking goes on without certificates for them.
@@ -208,6 +208,7 @@ impl RunningApp {
         }
         self.texts.gateway.store(gateway);
         self.ledger.apply(&plan.file.ledger);
+        self.start_timers(&doors);
         running.doors = doors;
         running.warnings = warnings(&plan);
         let (setup, state) = (&self.setup, self.state.path());

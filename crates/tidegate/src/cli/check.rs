@@ -32,6 +32,7 @@ pub(super) fn check(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let dns = dns.into_iter().flatten().map(|complaint| complaint.under(Door::Dns.as_str()));
     complaints.extend(named.chain(dns).map(|complaint| plan.locate(complaint)));
     complaints.extend(app::privileges::bad_account(&plan));
+    complaints.extend(app::scripts::decision_script(&plan, &state, None).err());
     complaints.extend(app::block_page::read(&plan, &state).err().unwrap_or_default());
     if !complaints.is_empty() {
         return Err(CommandFailure::complaints(&complaints));

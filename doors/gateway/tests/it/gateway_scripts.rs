@@ -156,8 +156,8 @@ fn faults_cost_their_own_requests_and_are_counted() {
             assert!(!answer.contains("hello.luau") && !answer.contains("fine"), "{answer}");
             let passing = scripted(server.address, &source, on_error(OnScriptError::Pass));
             assert!(get(&passing, "/a").ends_with("fine"), "{hook} {fault}");
-            let counts = passing.door.script_counts();
-            assert_eq!((counts[0].0.as_str(), counts[0].1.errors), ("hello.luau", 1));
+            let script = &passing.door.scripts()[0];
+            assert_eq!((script.name(), script.counts().errors), ("hello.luau", 1));
         }
     }
 }

@@ -36,6 +36,10 @@ impl Settings {
                     .remedy("name networks, as in [192.168.0.0/16], or leave clients out"),
             );
         }
+        if let Some(script) = &self.script {
+            let wrong = script.settings().check();
+            complaints.extend(wrong.into_iter().map(|it| it.under("script")));
+        }
         if let Some(redirector) = &self.redirector {
             complaints.extend(redirector.check().into_iter().map(|it| it.under("redirector")));
         }

@@ -15,6 +15,7 @@ mod parents;
 mod passing;
 mod quick;
 mod redirected;
+mod scripted;
 mod secure;
 mod socks;
 mod support;
