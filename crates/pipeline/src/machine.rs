@@ -60,7 +60,8 @@ struct ChangedQuestion {
 }
 
 /// Runs `state` until it ends or waits. `query` and `name` are the client's, the same each time;
-/// `out` holds what the run has written so far and nothing else, and is empty at first.
+/// `out` holds what the run has written so far and nothing else, and is empty at first: after each
+/// step the response that was made, or nothing.
 pub fn run<W: PipelineEnv>(
     program: &Program,
     state: &mut RunState,
@@ -80,6 +81,7 @@ pub fn run<W: PipelineEnv>(
             }
         };
         if let Some(step) = step {
+            run.drop_replaced();
             return step;
         }
     }
@@ -272,6 +274,14 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         }
     }
 
+    /// Takes what was written out of the buffer, where another answer has taken its place or it is
+    /// gone: whoever writes the answer would write behind it.
+    fn drop_replaced(&mut self) {
+        if !matches!(self.state.response, RunResponse::Made) {
+            self.out.clear();
+        }
+    }
+
     fn step(&mut self, op: &Op, asked: PipelineQuestion<'_>) -> OpFlow {
         match op {
             Op::When { tests, otherwise } => {
@@ -342,10 +352,12 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         }
         let query = bare(asked.query);
         let asked = PipelineQuestion { query: &query, ..asked };
+        let before = self.out.len();
         match self.env.door_answer(own, asked, self.out) {
             DoorAnswer::Absent => OpFlow::Next,
             DoorAnswer::Rewrite(target) => self.rewrite_to(target),
             DoorAnswer::Answered(source) => {
+                self.out.drain(..before);
                 self.state.response = RunResponse::Made;
                 self.state.source = source;
                 OpFlow::End(EndScope::Everything)

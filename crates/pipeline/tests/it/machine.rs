@@ -85,6 +85,41 @@ fn what_wraps_a_jumped_sequence_wraps_the_rest_and_a_called_one_only_itself() {
     assert_eq!(bench.done().world.told, ["summary false: www.test", "rest: www.test"]);
 }
 
+#[test]
+fn an_answer_that_another_replaces_is_gone_from_the_message() {
+    let blocked = vec![hole("192.0.2.1"), FORWARD, Op::End];
+    let called = vec![Op::Call(3), FORWARD, Op::End, hole("192.0.2.1"), ACCEPT];
+    for ops in [blocked, called] {
+        let mut bench = Bench::new(ops);
+        assert!(matches!(bench.run(), RunStep::Wait(RunWait::Forward { .. })));
+        let answer = WireAnswer::from_response(&response(&bench.message, "192.0.2.9")).unwrap();
+        let arrived = WaitOutcome::Answer(Arc::new(answer), 0, Source::Upstream);
+        machine::arrive(&bench.program, &mut bench.state, arrived);
+        assert_eq!(bench.done().addresses(), [ip("192.0.2.9")]);
+        assert!(matches!(bench.state.response(), RunResponse::Kept(..)) && bench.out.is_empty());
+    }
+
+    // A hit of the cache, too, and a failure.
+    let mut bench = Bench::new(vec![hole("192.0.2.1"), CACHE, Op::End]);
+    let mut key = KeyBuffer::new();
+    let message = bench.message.clone();
+    DnsQuery::parse(&message, &mut NameBuffer::new()).unwrap().key(&mut key);
+    bench.world.cache.insert(key.as_bytes().into(), response(&message, "192.0.2.9"));
+    assert_eq!(bench.done().addresses(), [ip("192.0.2.9")]);
+    assert!(bench.out.is_empty());
+    let mut bench = Bench::new(vec![hole("192.0.2.1"), FORWARD, Op::End]);
+    assert!(matches!(bench.run(), RunStep::Wait(RunWait::Forward { .. })));
+    machine::arrive(&bench.program, &mut bench.state, WaitOutcome::Failed(RunFailure::Upstream));
+    bench.done();
+    assert!(matches!(bench.state.response(), RunResponse::Nothing) && bench.out.is_empty());
+
+    // The door's own answer stands alone as well.
+    let door = Op::DoorAnswer(OwnAnswer::Policy);
+    let mut bench = Bench::new(vec![hole("192.0.2.1"), door, Op::End]).asking("blocked.test", 1);
+    assert_eq!(bench.done().rcode(), Some(3));
+    assert!(bench.addresses().is_empty());
+}
+
 /// `cache`, `has_resp` → `accept`, `forward`, as nearly every mosdns file has it.
 fn cached_forward() -> Vec<Op> {
     vec![CACHE, when(GuardMatcher::HasResponse, TestSense::Is, 3), ACCEPT, FORWARD, Op::End]
