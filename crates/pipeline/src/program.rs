@@ -256,12 +256,14 @@ pub enum OnError {
 /// Tells what a black hole answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlackHole {
-    /// These addresses to A and AAAA; questions of other types, and of a family without any, pass.
+    /// These addresses to A and AAAA.
     Addresses {
         /// At least one.
         addresses: Box<[IpAddr]>,
         /// In seconds.
         ttl: u32,
+        /// Treatment of questions of other types, and of a family without any.
+        misfits: HoleMisfits,
     },
     /// No such name.
     NxDomain,
@@ -271,6 +273,15 @@ pub enum BlackHole {
     Null,
     /// REFUSED.
     Refused,
+}
+
+/// Treatment of questions that addresses of a black hole do not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoleMisfits {
+    /// They pass.
+    Pass,
+    /// An empty answer.
+    NoData,
 }
 
 /// Tells how TTLs are changed.

@@ -7,6 +7,7 @@
 
 mod describe;
 mod executors;
+mod jobs;
 mod matchers;
 mod plugins;
 mod sequences;
@@ -20,11 +21,11 @@ pub use specs::{
 };
 
 use crate::language::{
-    ApiSettings, CronPlugin, Dialect, DialectEvidence, Executor, ForeignFile, ForeignFiles,
-    LogSettings, LoneReference, OutwardEffect, Plugin, PluginKind, ReadNotes, RuntimeSettings,
-    ServerKind, ServerPlugin, alone,
+    ApiSettings, Dialect, DialectEvidence, Executor, ForeignFile, ForeignFiles, LogSettings,
+    OutwardEffect, Plugin, PluginKind, ReadNotes, RuntimeSettings, ServerKind, ServerPlugin,
 };
 use executors::{ExecutorNeeds, ExecutorRunner};
+use jobs::job_specs;
 use matchers::MatcherCompiler;
 use pipeline::program::{Program, SilentAnswer};
 use plugins::PluginBook;
@@ -221,65 +222,5 @@ fn server_spec(
         certificate: server.certificate.clone(),
         idle: server.idle,
         source_header: server.source_header.clone(),
-    }
-}
-
-/// The jobs of a plugin. Only what reaches outside can be run without a question.
-fn job_specs(
-    plugin: &Plugin,
-    cron: &CronPlugin,
-    book: &PluginBook<'_>,
-    needs: &mut ExecutorNeeds<'_>,
-) -> Vec<JobSpec> {
-    let mut specs = Vec::new();
-    for job in &cron.jobs {
-        let mut effects = Vec::new();
-        for item in &job.executors {
-            let tag = match alone(item, book.notes) {
-                LoneReference::Tag(tag) => tag,
-                LoneReference::Quick(outward) => {
-                    let name = item.position.to_string();
-                    let runner =
-                        ExecutorRunner { plugin: None, name: &name, position: &item.position };
-                    effects.push(needs.effect(&outward, runner));
-                    continue;
-                }
-                LoneReference::Refused => continue,
-            };
-            match book.executor(&tag) {
-                Some((at, Executor::Outward(it))) if runs_alone(it) => {
-                    let name = tag.text.as_str();
-                    let runner =
-                        ExecutorRunner { plugin: Some(at), name, position: &item.position };
-                    effects.push(needs.effect(it, runner));
-                }
-                Some(_) => {
-                    let message = format!("{:?} has nothing to do without a question", tag.text);
-                    let remedy = "download, reload, reload_provider, http_request or script";
-                    book.notes.complain(item.position.complaint(message).remedy(remedy));
-                }
-                None => {}
-            }
-        }
-        specs.push(JobSpec {
-            schedule: plugin.tag.clone(),
-            position: plugin.position.clone(),
-            name: job.name.clone(),
-            timezone: cron.timezone.clone(),
-            when: job.when.clone(),
-            effects,
-        });
-    }
-    specs
-}
-
-fn runs_alone(outward: &OutwardEffect) -> bool {
-    match outward {
-        OutwardEffect::Ipset(_) | OutwardEffect::Nftset(_) => false,
-        OutwardEffect::HttpRequest(_)
-        | OutwardEffect::Script(_)
-        | OutwardEffect::Download(_)
-        | OutwardEffect::Reload
-        | OutwardEffect::ReloadProvider(_) => true,
     }
 }

@@ -9,14 +9,12 @@ use super::matchers::{CompiledTests, MatcherCompiler};
 use super::plugins::PluginBook;
 use crate::language::{Executor, FallbackPlugin as Written, PlacedWord, RuleAction, SequenceRule};
 use pipeline::program::{
-    BlackHole, CacheKeeper, DEPTH_MAX, EndScope, FallbackOp, FamilyPreference, GuardTest, OPS_MAX,
-    Op, Place, TtlRule, WRAPPERS_MAX, WithSoa,
+    CacheKeeper, DEPTH_MAX, EndScope, FallbackOp, FamilyPreference, GuardTest, OPS_MAX, Op, Place,
+    TtlRule, WRAPPERS_MAX, WithSoa,
 };
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-/// The TTL of a black hole's addresses, in seconds, as in both peers.
-const BLACK_HOLE_TTL_S: u32 = 300;
 /// Time for which the answer waits for a preferred family, as in both peers.
 const PREFER_PATIENCE: Duration = Duration::from_millis(500);
 
@@ -315,13 +313,9 @@ impl<'f> FlatProgram<'f> {
                 part.room.wrap();
                 Op::Prefer(FamilyPreference { wanted: *wanted, patience: PREFER_PATIENCE })
             }
-            Executor::BlackHole(it) if it.addresses.is_empty() => return,
-            Executor::BlackHole(it) => Op::BlackHole {
-                answer: BlackHole::Addresses {
-                    addresses: it.addresses.as_slice().into(),
-                    ttl: BLACK_HOLE_TTL_S,
-                },
-                then: it.then,
+            Executor::BlackHole(it) => match &it.answer {
+                Some(answer) => Op::BlackHole { answer: answer.clone(), then: it.then },
+                None => return,
             },
             Executor::DropResponse => Op::DropResponse,
             Executor::Sleep(long) if long.is_zero() => return,

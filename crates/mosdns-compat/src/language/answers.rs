@@ -7,9 +7,12 @@ use super::Dialect;
 use super::position::{PlacedWord, ReadNotes, SourcePosition};
 use super::tree::{ConfigSection, texts_of};
 use super::words::{short_circuit, split};
-use pipeline::program::{AfterAnswer, TtlRule};
+use pipeline::program::{AfterAnswer, BlackHole as HoleAnswer, HoleMisfits, TtlRule};
 use serde_json::Value;
 use std::net::IpAddr;
+
+/// TTL of the addresses of a black hole, in seconds, as in both peers.
+const BLACK_HOLE_TTL_S: u32 = 300;
 
 /// Rules in place and in files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,11 +25,11 @@ pub struct ListedRules {
     pub then: AfterAnswer,
 }
 
-/// Addresses that are given to every question for addresses.
+/// One answer to every question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlackHole {
-    /// The addresses. Questions of a family without one pass.
-    pub addresses: Vec<IpAddr>,
+    /// The answer; none where mosdns has no address to give.
+    pub answer: Option<HoleAnswer>,
     /// What follows an answer: `short_circuit` of OxiDNS.
     pub then: AfterAnswer,
 }
@@ -52,10 +55,76 @@ fn addresses(words: &[&str], place: &SourcePosition, notes: &ReadNotes) -> Vec<I
     addresses
 }
 
+/// Modes of OxiDNS' black hole.
+const HOLE_MODES: [(&str, HoleMode); 5] = [
+    ("nxdomain", HoleMode::Fixed(HoleAnswer::NxDomain)),
+    ("nodata", HoleMode::Fixed(HoleAnswer::Empty)),
+    ("null", HoleMode::Fixed(HoleAnswer::Null)),
+    ("refused", HoleMode::Fixed(HoleAnswer::Refused)),
+    ("custom", HoleMode::Custom),
+];
+
+/// A mode of OxiDNS' black hole.
+#[derive(Clone)]
+enum HoleMode {
+    /// The same to everybody.
+    Fixed(HoleAnswer),
+    /// Addresses.
+    Custom,
+}
+
+/// True for the name of a mode.
+pub(super) fn is_hole_mode(word: &str) -> bool {
+    hole_mode(word).is_some()
+}
+
+fn hole_mode(word: &str) -> Option<HoleMode> {
+    let found = HOLE_MODES.iter().find(|(name, _)| word.eq_ignore_ascii_case(name));
+    found.map(|(_, mode)| mode.clone())
+}
+
+/// The answer of a black hole: mosdns gives its addresses, and lets other questions pass.
+fn hole_answer(
+    mode: Option<HoleMode>,
+    addresses: Vec<IpAddr>,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<HoleAnswer> {
+    let misfits = if notes.is_mosdns() { HoleMisfits::Pass } else { HoleMisfits::NoData };
+    let given = |addresses: Vec<IpAddr>| HoleAnswer::Addresses {
+        addresses: addresses.into(),
+        ttl: BLACK_HOLE_TTL_S,
+        misfits,
+    };
+    match mode {
+        None if !addresses.is_empty() => Some(given(addresses)),
+        None if notes.is_mosdns() => None,
+        None => Some(HoleAnswer::NxDomain),
+        Some(HoleMode::Fixed(answer)) if addresses.is_empty() => Some(answer),
+        Some(HoleMode::Fixed(_)) => {
+            notes.refuse(place.complaint("this mode gives no addresses").remedy("write custom"))
+        }
+        Some(HoleMode::Custom) if addresses.is_empty() => {
+            notes.refuse(place.complaint("custom has no address").remedy("name one behind it"))
+        }
+        Some(HoleMode::Custom) => Some(given(addresses)),
+    }
+}
+
 pub(super) fn black_hole(section: &mut ConfigSection<'_>) -> BlackHole {
+    let mode = if section.notes.is_mosdns() { None } else { section.text("mode") };
+    let mode = mode.and_then(|word| {
+        hole_mode(&word.text).or_else(|| {
+            let message = format!("{:?} is no mode of black_hole", word.text);
+            let remedy = "nxdomain, nodata, null, custom or refused";
+            section.notes.refuse(word.position.complaint(message).remedy(remedy))
+        })
+    });
     let items = section.texts("ips");
     let read = |it: &PlacedWord| addresses(&[it.text.trim()], &it.position, section.notes);
-    BlackHole { addresses: items.iter().flat_map(read).collect(), then: then(section) }
+    let addresses = items.iter().flat_map(read).collect();
+    let answer = hole_answer(mode, addresses, &section.position, section.notes);
+    BlackHole { answer, then: then(section) }
 }
 
 /// A list in the place of keys.
@@ -66,7 +135,8 @@ pub(super) fn black_hole_list(
 ) -> BlackHole {
     let items = texts_of(args, place, notes);
     let read = |it: &PlacedWord| addresses(&split(&it.text, Dialect::Oxidns), &it.position, notes);
-    BlackHole { addresses: items.iter().flat_map(read).collect(), then: AfterAnswer::Next }
+    let addresses = items.iter().flat_map(read).collect();
+    BlackHole { answer: hole_answer(None, addresses, place, notes), then: AfterAnswer::Next }
 }
 
 pub(super) fn quick_black_hole(
@@ -75,8 +145,13 @@ pub(super) fn quick_black_hole(
     notes: &ReadNotes,
 ) -> BlackHole {
     let (words, then) = short_circuit(words, place, notes);
-    let words: Vec<&str> = words.iter().flat_map(|it| split(it, notes.dialect)).collect();
-    BlackHole { addresses: addresses(&words, place, notes), then }
+    let mut words: Vec<&str> = words.iter().flat_map(|it| split(it, notes.dialect)).collect();
+    let known = words.first().filter(|_| !notes.is_mosdns()).and_then(|word| hole_mode(word));
+    if known.is_some() {
+        words.remove(0);
+    }
+    let addresses = addresses(&words, place, notes);
+    BlackHole { answer: hole_answer(known, addresses, place, notes), then }
 }
 
 /// Largest TTL (RFC 2181 §8).

@@ -7,7 +7,7 @@ use super::position::SourcePosition;
 use super::strings;
 use super::tree::text_of;
 use super::words::{RuleHead, head, sense};
-use super::{Dialect, executors, matchers, providers};
+use super::{Dialect, answers, executors, matchers, providers};
 use serde_json::Value;
 use std::fmt;
 use vocab::Complaint;
@@ -41,6 +41,7 @@ const KEYS: &[(&str, &[&str])] = &[
         ],
     ),
     ("http_server", &["enable_http3"]),
+    ("black_hole", &["mode"]),
 ];
 
 /// Keys of an upstream that only OxiDNS knows.
@@ -173,6 +174,10 @@ fn of_exec(exec: &str) -> Option<String> {
         && matches!(last, "short_circuit" | "short_circuit=true" | "short_circuit=false")
     {
         return Some(format!("the word {last}"));
+    }
+    let first = words.split_whitespace().next().unwrap_or_default();
+    if name == "black_hole" && answers::is_hole_mode(first) {
+        return Some(format!("the mode {first} of black_hole"));
     }
     let has_unit = name == "sleep" && has_unit(Some(&Value::from(words)));
     let has_commas =

@@ -457,6 +457,41 @@ fn effects_are_listed_once_and_jobs_name_them() {
 }
 
 #[test]
+fn a_job_runs_the_rules_of_a_sequence_that_ask_for_nothing() {
+    let text = |rules: &str| {
+        with(
+            &format!(
+                "- {{ tag: get, type: download, args: {{ downloads: [ {{ url: \"http://h.test/a\", \
+                 dir: l }} ] }} }}\n\
+                 - {{ tag: names, type: domain_set, args: {{ exps: [a.test] }} }}\n\
+                 - {{ tag: again, type: reload_provider, args: [$names] }}\n\
+                 - {{ tag: inner, type: sequence, args: [ {{ exec: $again }}, {{ exec: return }}, \
+                 {{ exec: $get }} ] }}\n\
+                 - {{ tag: daily, type: sequence, args: [ {rules} ] }}\n\
+                 - {{ tag: clock, type: cron, args: {{ jobs: [ {{ name: n, interval: 24h, \
+                 executors: [$daily] }} ] }} }}"
+            ),
+            "- exec: reject 3",
+        )
+    };
+    let made =
+        compiled(&text("{ exec: $get }, { exec: mark 1 }, { exec: jump inner }, { exec: $inner }"));
+    let names: Vec<&str> = made.effects.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(
+        (names.as_slice(), made.jobs[0].effects.as_slice()),
+        (&["get", "again"][..], &[0, 1, 1][..])
+    );
+    for (rules, words) in [
+        ("{ matches: qtype 1, exec: $get }", "this rule is run by the clock"),
+        ("{ exec: $daily }", "this leads in a circle"),
+        ("{ exec: $names }", "names"),
+    ] {
+        let told = refused(&text(rules)).join("\n");
+        assert!(told.contains(words), "{rules}: {told}");
+    }
+}
+
+#[test]
 fn memories_collectors_and_silence() {
     let text = with(
         "- { tag: rev, type: reverse_lookup, args: { handle_ptr: true, size: 4096, ttl: 300 } }",

@@ -6,7 +6,9 @@ use crate::foreign;
 use foreign::one::{MOSDNS, OXIDNS, bad, check, executor, quick, rule};
 use foreign::{lines, mosdns, read, refused};
 use mosdns_compat::language::*;
-use pipeline::program::{AfterAnswer, PassOn, StandbyMode, SubnetRule, TtlRule};
+use pipeline::program::{
+    AfterAnswer, BlackHole, HoleMisfits, PassOn, StandbyMode, SubnetRule, TtlRule,
+};
 use serde_json::json;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -183,25 +185,50 @@ fn local_answers() {
         assert_eq!((it.rules.len(), it.files.len(), it.then), (2, 1, AfterAnswer::Next));
         assert_eq!(it.rules[1].position.keys(), format!("plugins.0.args.{key}.1"));
     }
+}
+
+#[test]
+fn black_holes_have_modes_in_oxidns_and_addresses_alone_in_mosdns() {
     let hole = |it: Executor| match it {
-        Executor::BlackHole(it) => (it.addresses, it.then),
+        Executor::BlackHole(it) => (it.answer, it.then),
         other => panic!("{other:?}"),
     };
-    let both = vec![ip("192.0.2.1"), ip("2001:db8::1")];
-    assert_eq!(hole(quick(MOSDNS, "black_hole 192.0.2.1 2001:db8::1")).0, both);
-    assert_eq!(
-        hole(quick(OXIDNS, "black_hole 192.0.2.1,2001:db8::1 short_circuit")),
-        (both.clone(), AfterAnswer::Stop)
-    );
+    let both = |misfits| {
+        let addresses = [ip("192.0.2.1"), ip("2001:db8::1")].into();
+        Some(BlackHole::Addresses { addresses, ttl: 300, misfits })
+    };
+    let passing = both(HoleMisfits::Pass);
+    assert_eq!(hole(quick(MOSDNS, "black_hole 192.0.2.1 2001:db8::1")).0, passing);
+    for text in
+        ["192.0.2.1,2001:db8::1 short_circuit", "custom 192.0.2.1 2001:db8::1 short_circuit=true"]
+    {
+        let given = hole(quick(OXIDNS, &format!("black_hole {text}")));
+        assert_eq!(given, (both(HoleMisfits::NoData), AfterAnswer::Stop), "{text}");
+    }
     for args in [
         "\"192.0.2.1 2001:db8::1\"",
         "[192.0.2.1, \"2001:db8::1\"]",
         "{ ips: [192.0.2.1, \"2001:db8::1\"] }",
+        "{ mode: custom, ips: [192.0.2.1, \"2001:db8::1\"] }",
     ] {
-        assert_eq!(hole(executor(OXIDNS, "black_hole", args)).0, both, "{args}");
+        let given = hole(executor(OXIDNS, "black_hole", args)).0;
+        assert_eq!(given, both(HoleMisfits::NoData), "{args}");
     }
-    assert!(hole(quick(MOSDNS, "black_hole")).0.is_empty());
+    for (mode, answer) in [
+        ("", BlackHole::NxDomain),
+        ("nxdomain", BlackHole::NxDomain),
+        ("NoData", BlackHole::Empty),
+        ("null", BlackHole::Null),
+        ("refused", BlackHole::Refused),
+    ] {
+        assert_eq!(hole(quick(OXIDNS, &format!("black_hole {mode}"))).0, Some(answer.clone()));
+        let args = if mode.is_empty() { "{}".into() } else { format!("{{ mode: \"{mode}\" }}") };
+        assert_eq!(hole(executor(OXIDNS, "black_hole", &args)).0, Some(answer));
+    }
+    assert_eq!(hole(quick(MOSDNS, "black_hole")).0, None);
     check(&bad(MOSDNS, "black_hole nowhere"), "\"nowhere\" is no IP address");
+    check(&bad(OXIDNS, "black_hole nodata 192.0.2.1"), "this mode gives no addresses");
+    check(&bad(OXIDNS, "black_hole custom"), "custom has no address");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use super::{OpFlow, RunContext, after, bare, matching};
 use crate::env::{PipelineEnv, PipelineEvent, PipelineQuestion};
 use crate::program::{
-    AfterAnswer, BlackHole, EffectTiming, EndScope, FamilyPreference, Op, PassOn, Program,
-    PtrAnswering, SubnetRule, TtlRule, WithSoa,
+    AfterAnswer, BlackHole, EffectTiming, EndScope, FamilyPreference, HoleMisfits, Op, PassOn,
+    Program, PtrAnswering, SubnetRule, TtlRule, WithSoa,
 };
 use crate::records::{HostsTable, RecordsAnswered, RedirectTable, ZoneTable};
 use crate::redirect_target::RedirectTarget;
@@ -103,7 +103,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         asked: PipelineQuestion<'_>,
     ) -> OpFlow {
         let query = bare(asked.query);
-        if let BlackHole::Addresses { addresses, .. } = hole {
+        if let BlackHole::Addresses { addresses, misfits: HoleMisfits::Pass, .. } = hole {
             let fits = |it: &IpAddr| match query.qtype {
                 record_type::A => it.is_ipv4(),
                 record_type::AAAA => it.is_ipv6(),
@@ -115,7 +115,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         }
         self.start_answer();
         match hole {
-            BlackHole::Addresses { addresses, ttl } => {
+            BlackHole::Addresses { addresses, ttl, .. } => {
                 synthesize::addresses(&query, addresses, *ttl, None, self.out);
             }
             BlackHole::NxDomain => synthesize::nxdomain(&query, EMPTY_TTL_S, None, self.out),

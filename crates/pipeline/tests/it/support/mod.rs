@@ -7,8 +7,8 @@ use pipeline::env::{
 };
 use pipeline::machine;
 use pipeline::program::{
-    AfterAnswer, BlackHole, EndScope, GuardMatcher, GuardTest, Op, OwnAnswer, Place, Program,
-    SilentAnswer, TestSense, WithSoa,
+    AfterAnswer, BlackHole, EndScope, GuardMatcher, GuardTest, HoleMisfits, Op, OwnAnswer, Place,
+    Program, SilentAnswer, TestSense, WithSoa,
 };
 use pipeline::state::{RunResponse, RunState, RunStep};
 use std::collections::HashMap;
@@ -178,7 +178,8 @@ pub(crate) fn response(message: &[u8], address: &str) -> Vec<u8> {
 }
 
 pub(crate) fn hole(address: &str) -> Op {
-    let answer = BlackHole::Addresses { addresses: [ip(address)].into(), ttl: 300 };
+    let (addresses, misfits) = ([ip(address)].into(), HoleMisfits::Pass);
+    let answer = BlackHole::Addresses { addresses, ttl: 300, misfits };
     Op::BlackHole { answer, then: AfterAnswer::Next }
 }
 
