@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tidegate_tests::clients::{dig, dig_short};
 use tidegate_tests::origin::{Origin, Page};
@@ -84,6 +85,22 @@ fn a_file_of_mosdns_is_left_as_it_is_and_the_cache_is_kept_all_the_same() {
     let scratch = Scratch::new();
     let (said, _) = tidegate::refused(&two, &scratch, &scratch.path().join("state"));
     assert!(said.contains("another cache is kept in"), "{said}");
+}
+
+#[test]
+fn a_cache_whose_folder_is_closed_is_kept_in_the_state_folder() {
+    let (upstream, scratch) = (upstream(), Scratch::new());
+    let closed = scratch.path().join("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o555)).unwrap();
+    let yaml = kept_in(&closed.join("cache.dump"), upstream.address);
+    let edge = Tidegate::start_in(scratch, &yaml);
+    assert_eq!(asked(&edge), "192.0.2.10");
+    let (_, scratch) = edge.stop_by("TERM");
+    assert!(scratch.path().join("state/dns-cache/answers-0").exists());
+    upstream.silence();
+    let again = Tidegate::start_in(scratch, &yaml);
+    assert_eq!((asked(&again).as_str(), upstream.count("www.example")), ("192.0.2.10", 1));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Which of the two dialects a file is written in, told by what it uses.
 //!
 //! A file is one of mosdns unless something in it exists in OxiDNS only: a type of plugins, a key,
-//! a quick form. Files of mosdns v4 are named as such. Called by [`super`] before anything is read.
+//! a quick form. Files of mosdns v1 to v4 are named as such. Called by [`super`] before anything is read.
 
 use super::position::SourcePosition;
 use super::strings;
@@ -47,17 +47,20 @@ const KEYS: &[(&str, &[&str])] = &[
 /// Keys of an upstream that only OxiDNS knows.
 const UPSTREAM_KEYS: &[&str] = &["port", "timeout"];
 
-/// Keys at the top of a file of mosdns v4, each with what v5 has in its place.
-const FOURTH_VERSION_KEYS: [(&str, &str); 2] = [
-    ("servers", "each listener becomes a plugin: udp_server, tcp_server or http_server"),
-    ("data_providers", "each becomes a plugin domain_set or ip_set with `files`"),
+/// Keys at the top of a file of an older mosdns: the version that has it, and what v5 has in its
+/// place.
+const OLDER_KEYS: [(&str, &str, &str); 3] = [
+    ("servers", "v4", "each listener becomes a plugin: udp_server, tcp_server or http_server"),
+    ("data_providers", "v4", "each becomes a plugin domain_set or ip_set with `files`"),
+    ("plugin", "v1 to v3", "`plugin` becomes `plugins`, whose types have other names"),
 ];
 
-/// A complaint about a file of mosdns v4, if `document` is one: its executors and matchers have
-/// other names and arguments than those of v5, and a complaint about each would bury the cause.
-pub(super) fn fourth_version(document: &Value) -> Option<Complaint> {
-    let (key, change) = FOURTH_VERSION_KEYS.iter().find(|(key, _)| document.get(key).is_some())?;
-    let message = "this is a file of mosdns v4, whose language v5 gave up";
+/// A complaint about a file of an older mosdns, if `document` is one: its executors and matchers
+/// have other names and arguments than those of v5, and a complaint about each would bury the
+/// cause.
+pub(super) fn older_version(document: &Value) -> Option<Complaint> {
+    let (key, version, change) = OLDER_KEYS.iter().find(|(key, ..)| document.get(key).is_some())?;
+    let message = format!("this is a file of mosdns {version}, whose language v5 gave up");
     let remedy = format!(
         "write it for v5: {change}; `exec` lists become rules of a sequence with `matches` and \
          `exec`"

@@ -129,16 +129,17 @@ pub struct ForeignFile {
     pub warnings: Vec<Complaint>,
 }
 
-/// True if `document` is a foreign file at all: it has `plugins`, which our own settings have not.
+/// True if `document` is a foreign file at all: it has `plugins`, or `plugin` of an old mosdns,
+/// which our own settings have not.
 pub fn is_foreign(document: &Value) -> bool {
     let Some(map) = document.as_object() else { return false };
-    map.keys().any(|key| key.eq_ignore_ascii_case("plugins"))
-        || map.keys().any(|key| key.eq_ignore_ascii_case("include"))
+    let own = ["plugins", "plugin", "include"];
+    map.keys().any(|key| own.iter().any(|own| key.eq_ignore_ascii_case(own)))
 }
 
 /// The foreign file that `document` is, or everything that is wrong with it.
 pub fn read(document: &Value, files: &dyn ForeignFiles) -> Result<ForeignFile, Vec<Complaint>> {
-    if let Some(complaint) = detect::fourth_version(document) {
+    if let Some(complaint) = detect::older_version(document) {
         return Err(vec![complaint]);
     }
     let (dialect, because, documents) = dialect(document, files)?;

@@ -361,12 +361,10 @@ impl UpstreamSpec {
                 notes.complain(complaint.remedy("write its address, or use tls:// or https://"));
                 return false;
             }
-            (Err(_), _) if DomainName::parse(host).is_err() => {
-                let message = format!("{host:?} is no name of a host");
-                notes.complain(written.position.complaint(message));
-                return false;
-            }
-            (Err(_), _) => host.to_owned(),
+            (Err(_), _) => match ascii_host(host, written, notes) {
+                Some(host) => host,
+                None => return false,
+            },
         };
         self.address = format!("{ours}://{host}:{port}{path}");
         true
@@ -393,13 +391,12 @@ impl UpstreamSpec {
             notes.complain(written.position.complaint(message).remedy("write its address"));
             return None;
         }
-        if ip.is_none() && DomainName::parse(host).is_err() {
-            let message = format!("{host:?} is no name of a host");
-            notes.complain(written.position.complaint(message));
-            return None;
-        }
+        let host = match ip {
+            Some(_) => host.to_owned(),
+            None => ascii_host(host, written, notes)?,
+        };
         *port = own_port.unwrap_or(*port);
-        self.dial = Some(host.to_owned());
+        self.dial = Some(host);
         ip
     }
 }
@@ -427,4 +424,13 @@ fn host_port(text: &str) -> Option<(&str, Option<u16>)> {
         None => (text, None),
     };
     (!host.is_empty()).then_some((host, port))
+}
+
+/// The name of a host as DNS has it: letters outside ASCII in their form for DNS (RFC 5891).
+fn ascii_host(host: &str, written: &PlacedWord, notes: &ReadNotes) -> Option<String> {
+    let name = idna::domain_to_ascii(host).ok().filter(|name| DomainName::parse(name).is_ok());
+    name.or_else(|| {
+        let message = format!("{host:?} is no name of a host");
+        notes.refuse(written.position.complaint(message))
+    })
 }

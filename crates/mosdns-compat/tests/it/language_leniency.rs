@@ -52,7 +52,8 @@ fn connections_go_to_an_address_or_a_name_whatever_the_upstreams_own() {
         "{ addr: \"https://dns.test/q\", dial_addr: doh.test }, \
          { addr: \"tls://dns.test\", dial_addr: \"dot.test:8853\" }, \
          { addr: \"tls://dns.test\", dial_addr: \"[2001:db8::1]:8853\" }, \
-         { addr: \"tcp://dns.test\", dial_addr: 192.0.2.1 }",
+         { addr: \"tcp://dns.test\", dial_addr: 192.0.2.1 }, \
+         { addr: \"https://DNS.münchen.test/q\", dial_addr: bücher.test }",
     );
     let dialled: Vec<_> =
         forward.upstreams.iter().map(|it| (it.address.as_str(), it.dial.as_deref())).collect();
@@ -63,6 +64,7 @@ fn connections_go_to_an_address_or_a_name_whatever_the_upstreams_own() {
             ("tls://dns.test:8853", Some("dot.test")),
             ("tls://dns.test:8853", Some("2001:db8::1")),
             ("tcp://192.0.2.1:53", Some("192.0.2.1")),
+            ("https://dns.xn--mnchen-3ya.test:443/q", Some("xn--bcher-kva.test")),
         ]
     );
     assert!(told.is_empty(), "{told:?}");
@@ -169,4 +171,8 @@ fn files_of_mosdns_v4_are_named_as_such_and_nothing_else_is_said() {
           rules of a sequence with `matches` and `exec`"]
     );
     assert!(refused("{ data_providers: [], plugins: [] }")[0].starts_with("data_providers: "));
+    let said =
+        refused("{ log: { level: info }, plugin: [ { tag: main, type: server, args: {} } ] }");
+    assert!(said[0].starts_with("plugin: this is a file of mosdns v1 to v3, "), "{said:?}");
+    assert_eq!(said.len(), 1);
 }

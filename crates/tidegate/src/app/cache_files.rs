@@ -1,14 +1,17 @@
 //! Where the DNS caches are kept while the program does not run, and when they are written.
 //!
 //! Each has a file in the state folder, or the one that a foreign file names for it. A file that is
-//! not ours is never written over: its cache is kept in the state folder then. What cannot be read
+//! not ours is never written over, and one in a folder that is closed to us cannot be replaced: its
+//! cache is kept in the state folder then. What cannot be read
 //! or written is told and does no other harm. Called at the start, by the clock, and at the end.
 
 use super::{RunningApp, RunningDoors, effective};
 use config::Plan;
 use resolver::{CacheId, CacheStats, DumpFile};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::io::Errno;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -46,7 +49,8 @@ impl RunningApp {
         let count = effective::resolver_settings(plan).caches.len() as u16;
         let dumps = dns.foreign.as_ref().map_or(&[][..], door_dns::ForeignConfig::dumps);
         let one = |cache: CacheId| {
-            let named = dumps.iter().find(|it| it.cache == cache && it.warning().is_none());
+            let named = dumps.iter().find(|it| it.cache == cache);
+            let named = named.filter(|it| it.warning().is_none() && may_replace(&it.file));
             CacheFile {
                 cache,
                 file: named.map_or_else(
@@ -135,4 +139,12 @@ impl RunningApp {
     fn running(&self) -> std::sync::MutexGuard<'_, RunningDoors> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// True if a file can be made in the folder of this one, which need not be there.
+fn may_replace(file: &Path) -> bool {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or_else(|| Path::new("."));
+    let wanted = Access::WRITE_OK | Access::EXEC_OK;
+    accessat(CWD, folder, wanted, AtFlags::EACCESS) != Err(Errno::ACCESS)
 }

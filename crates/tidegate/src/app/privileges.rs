@@ -278,7 +278,21 @@ pub(crate) fn warnings(plan: &Plan, state: &Path) -> Vec<String> {
                 account.name
             )
         });
-    told.chain(unwritable).collect()
+    let dumps = needs.writable_places.iter().filter_map(|place| match place {
+        WritablePlace::Replaced(path) => Some((path, place.folder())),
+        WritablePlace::Folder(_) | WritablePlace::Log(_) | WritablePlace::Site(_) => None,
+    });
+    let unkept = dumps
+        .filter(|(_, folder)| folder.exists() && !has_access(folder, &account, WRITE | SEARCH))
+        .map(|(path, _)| {
+            format!(
+                "{}: the user {} cannot write to its folder, so this cache is kept in the state \
+                 folder; give that user or its group the right to",
+                path.display(),
+                account.name
+            )
+        });
+    told.chain(unwritable).chain(unkept).collect()
 }
 
 /// One line about what would hold, for `check`.
