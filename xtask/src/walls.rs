@@ -91,6 +91,7 @@ const BELOW_DOORS: &[&str] = &[
     "file-access",
     "webdav",
     "process-group",
+    "image-palette",
     "cgi",
     "redirector",
     "store",
@@ -293,6 +294,14 @@ pub(crate) const WALLS: &[Wall] = &[
         may: &["vocab", "ledger", "http-engine", "process-group"],
         never: &[TLS, LOGGING, SERVERS],
         purity: Purity::Free,
+    },
+    Wall {
+        name: "image-palette",
+        folder: "crates/image-palette",
+        floor: 0,
+        may: &[],
+        never: PURE,
+        purity: Purity::Pure,
     },
     Wall {
         name: "process-group",

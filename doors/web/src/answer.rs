@@ -129,6 +129,21 @@ impl FileMeta {
         })
     }
 
+    /// The same of a form made from the file in which `form` tells it from others, as long as the
+    /// file.
+    pub(crate) fn tagged(&self, form: &str) -> Self {
+        let mut tags = DefaultHasher::new();
+        (self.etag.as_ref().map(HeaderValue::as_bytes), form).hash(&mut tags);
+        let etag = ETag::strong(&format!("form-{:016x}", tags.finish()));
+        let modified_unix_secs = self.validators.modified_unix_secs;
+        Self {
+            etag: etag.as_ref().map(ETag::to_value),
+            validators: Validators { etag, modified_unix_secs },
+            form: FileForm::Identity,
+            ..self.clone()
+        }
+    }
+
     /// The same of a form made from the file: `len` bytes with a tag of their own.
     pub(crate) fn coded(&self, coding: ContentCoding, level: CodingLevel, len: u64) -> Self {
         let etag = self.validators.etag.as_ref().and_then(|tag| coded_tag(tag, coding, level));

@@ -96,7 +96,7 @@ fn source(site: &Site, folder: &PathTarget, name: &str, now: Now) -> Result<File
 }
 
 /// All bytes of a file, as many as it had when it was opened; none where it has fewer now.
-async fn bytes(source: FileSource) -> Option<Bytes> {
+pub(crate) async fn bytes(source: FileSource) -> Option<Bytes> {
     match source {
         FileSource::Kept(kept) => Some(kept.body.clone()),
         FileSource::Coded(bytes, _) => Some(bytes),

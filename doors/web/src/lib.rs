@@ -26,6 +26,7 @@ mod look;
 mod negotiate;
 mod outcome;
 mod pages;
+mod palimg;
 mod parts;
 mod path;
 mod pattern;
@@ -57,7 +58,8 @@ pub use crate::hsts::HstsSettings;
 pub use crate::parts::WebParts;
 pub use crate::programs::{CgiChoice, CgiSettings};
 pub use crate::settings::written::{
-    CacheRule, ConcatMode, HeaderRule, HiddenFiles, ListingMode, SiteRedirectSettings, SymlinkMode,
+    CacheRule, ConcatMode, HeaderRule, HiddenFiles, ListingMode, PalimgMode, SiteRedirectSettings,
+    SymlinkMode,
 };
 pub use crate::settings::{SiteSettings, TlsSettings, check};
 pub use crate::writing::{PutChoice, PutSettings};

@@ -151,6 +151,15 @@ impl PathTarget {
         Self { path: [&*self.path, slash, name.as_bytes()].concat() }
     }
 
+    /// The path above its last segment, without a slash at its end, and that segment; none for a
+    /// folder, and for a file of the root.
+    pub(crate) fn split_last(&self) -> Option<(Self, Cow<'_, str>)> {
+        let slash = self.path.iter().rposition(|byte| *byte == b'/').filter(|at| *at > 0)?;
+        let (above, last) = (&self.path[..slash], &self.path[slash + 1..]);
+        let above = Self { path: above.to_vec() };
+        (!last.is_empty()).then(|| (above, String::from_utf8_lossy(last)))
+    }
+
     /// The file beside this one whose name has `.extension` behind it.
     pub(crate) fn with_extension(&self, extension: &str) -> Self {
         Self { path: [&*self.path, b".", extension.as_bytes()].concat() }

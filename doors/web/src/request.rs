@@ -7,6 +7,7 @@ use crate::door::WebDoor;
 use crate::handshake::WebContext;
 use crate::outcome::{WebOutcome, WebRefusal};
 use crate::pages;
+use crate::palimg;
 use crate::path::{self, BadPath, PathTarget};
 use crate::record::{CountedBody, PendingLine};
 use crate::root::NotOpened;
@@ -57,8 +58,8 @@ pub(crate) async fn answer(
 
     // decide
     let policy = door.parts.policy.load_full();
-    let joined = site.map_or_else(Vec::new, |site| joined_urls(site, context, &wish, &head));
-    let verdict = decide(&policy, context, &wish, &joined, now);
+    let sources = site.map_or_else(Vec::new, |site| source_urls(site, context, &wish, &head));
+    let verdict = decide(&policy, context, &wish, &sources, now);
     ticket.decided(verdict.action, verdict.cause);
     ticket.on_close(site.and_then(|site| log_hook_of(site, context, &wish, &head)));
 
@@ -153,18 +154,24 @@ fn scripted_client<'r>(context: &WebContext, wish: &'r WebRequest) -> ScriptedCl
     ScriptedClient { host: wish.host.as_str(), scheme, ip }
 }
 
-/// The URLs of the files that a request asks for at once: rules hold for each of them.
-fn joined_urls(
+/// The URLs of the files that an answer is made of, where those are not the one asked for: rules
+/// hold for each of them.
+fn source_urls(
     site: &Site,
     context: &WebContext,
     wish: &WebRequest,
     head: &request::Parts,
 ) -> Vec<String> {
-    let names = concat::names_of(site, head.uri.query());
-    let (Some(names), Ok(folder)) = (names, &wish.target) else { return Vec::new() };
+    let Ok(asked) = &wish.target else { return Vec::new() };
+    let targets: Vec<_> = match concat::names_of(site, head.uri.query()) {
+        Some(names) => names.filter_map(|name| concat::target(asked, name).ok()).collect(),
+        None => palimg::asked(site, asked).into_iter().map(|image| image.target).collect(),
+    };
+    if targets.is_empty() {
+        return Vec::new();
+    }
     let origin = [context.scheme(), "://", target_authority(&head.uri, &head.headers)].concat();
-    let targets = names.filter_map(|name| concat::target(folder, name).ok());
-    targets.map(|target| [origin.as_str(), &target.as_url()].concat()).collect()
+    targets.iter().map(|target| [origin.as_str(), &target.as_url()].concat()).collect()
 }
 
 /// The site that a request is for, if there is one.
@@ -177,20 +184,20 @@ fn route<'t>(table: &'t SiteTable, wish: &WebRequest) -> (Option<&'t Arc<Site>>,
     }
 }
 
-/// The verdict about a request: that about its own URL, or about the first of `joined` that is
+/// The verdict about a request: that about its own URL, or about the first of `sources` that is
 /// blocked.
 fn decide(
     policy: &Policy,
     context: &WebContext,
     wish: &WebRequest,
-    joined: &[String],
+    sources: &[String],
     now: Now,
 ) -> Verdict {
     let own = decide_url(policy, context, wish, &wish.url, now);
     if own.action == Action::Block {
         return own;
     }
-    let mut others = joined.iter().map(|url| decide_url(policy, context, wish, url, now));
+    let mut others = sources.iter().map(|url| decide_url(policy, context, wish, url, now));
     others.find(|verdict| verdict.action == Action::Block).unwrap_or(own)
 }
 

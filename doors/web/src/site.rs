@@ -19,7 +19,7 @@ use crate::root::SiteRoot;
 use crate::rules::SiteRules;
 use crate::settings::SiteSettings;
 use crate::settings::file_below_root;
-use crate::settings::written::{ConcatMode, HiddenFiles, ListingMode};
+use crate::settings::written::{ConcatMode, HiddenFiles, ListingMode, PalimgMode};
 use crate::store::{FileStore, FolderWatcher};
 use crate::writing::SiteWriting;
 use cgi::ClientTrust;
@@ -54,6 +54,7 @@ pub(crate) struct Site {
     pub(crate) programs: SitePrograms,
     pub(crate) auth: SiteAuth,
     pub(crate) concat: ConcatMode,
+    pub(crate) palimg: PalimgMode,
     pub(crate) writing: Option<SiteWriting>,
     /// Asked about requests and answers.
     pub(crate) script: Option<LuauScript>,
@@ -160,6 +161,7 @@ impl Site {
                 fastcgi: FastcgiServers::new(&settings.fastcgi),
                 programs,
                 concat: settings.concat,
+                palimg: settings.palimg,
                 auth,
                 script,
                 log,

@@ -12,6 +12,7 @@ use crate::listing;
 use crate::look::{self, PathContent};
 use crate::negotiate;
 use crate::outcome::{WebOutcome, WebRefusal};
+use crate::palimg;
 use crate::path::PathTarget;
 use crate::script;
 use crate::site::Site;
@@ -102,6 +103,12 @@ async fn act(
     }
     if let Some(names) = concat::names_of(site, head.uri.query()).filter(|_| reads(head)) {
         return concat::join(site, target, names, now).await;
+    }
+    if let Some(image) = palimg::asked(site, target).filter(|_| reads(head)) {
+        return match identify(visit, &image.target.text(), head).await {
+            Ok(()) => palimg::recolour(site, &image, now).await,
+            Err(outcome) => outcome,
+        };
     }
     let found = look::look(site, head.uri.path(), target, now);
     // An index or a fallback may be guarded where its folder is not.

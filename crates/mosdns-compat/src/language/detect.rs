@@ -1,7 +1,8 @@
 //! Which of the two dialects a file is written in, told by what it uses.
 //!
 //! A file is one of mosdns unless something in it exists in OxiDNS only: a type of plugins, a key,
-//! a quick form. Files of mosdns v1 to v4 are named as such. Called by [`super`] before anything is read.
+//! a quick form. Files of mosdns v1 to v4 are named as such. Called by [`super`] before anything is
+//! read.
 
 use super::position::SourcePosition;
 use super::strings;

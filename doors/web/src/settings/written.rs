@@ -43,6 +43,30 @@ impl From<ConcatMode> for bool {
     }
 }
 
+/// Tells whether palettes of images are changed by URL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "bool", into = "bool")]
+#[schemars(with = "bool")]
+pub enum PalimgMode {
+    /// `/palimg/` is a folder like any other.
+    #[default]
+    Off,
+    /// `/palimg/a.gif/p1ff0000` is the image with another colour.
+    On,
+}
+
+impl From<bool> for PalimgMode {
+    fn from(is_on: bool) -> Self {
+        if is_on { Self::On } else { Self::Off }
+    }
+}
+
+impl From<PalimgMode> for bool {
+    fn from(mode: PalimgMode) -> Self {
+        mode == PalimgMode::On
+    }
+}
+
 /// Treatment of names that begin with a dot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -13,6 +13,7 @@ mod lanes;
 mod listing;
 mod luau;
 mod order;
+mod palimg;
 mod php;
 mod programs;
 mod proxied;
