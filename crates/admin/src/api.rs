@@ -155,6 +155,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(changes::resume))
         .routes(routes!(changes::purge))
         .routes(routes!(stores::stores))
+        .routes(routes!(stores::cache_index))
         .routes(routes!(stores::purge_stores))
         .routes(routes!(allows::allow))
         .routes(routes!(allows::allows))

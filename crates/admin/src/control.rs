@@ -4,9 +4,9 @@
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
 use crate::model::{
-    AllowInfo, ClientTrust, DnsCacheInfo, ListInfo, ListUpdateOutcome, NewServer, OriginInfo,
-    PoolInfo, ProgramInfo, ReloadOutcome, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest,
-    UpstreamInfo, WhyAnswer,
+    AllowInfo, CachePage, ClientTrust, DnsCacheInfo, ListInfo, ListUpdateOutcome, NewServer,
+    OriginInfo, PoolInfo, ProgramInfo, ReloadOutcome, StoreInfo, TakeBackRequest, TakenBack,
+    UpdateRequest, UpstreamInfo, WhyAnswer,
 };
 use ledger::Collector;
 use std::net::IpAddr;
@@ -77,6 +77,10 @@ pub trait ProgramControl: Send + Sync + 'static {
     /// The stores of what doors fetch over HTTP.
     fn stores(&self) -> Vec<StoreInfo>;
 
+    /// A page of what is stored, for each store that is meant; or says why there is none. It may
+    /// take half a minute.
+    fn cache_index(&self, wanted: &CacheIndexQuery) -> Result<Vec<CachePage>, ControlRefusal>;
+
     /// Takes back what is stored, in the stores of these doors; or says why that does not last.
     fn purge_stores(&self, what: &TakeBackRequest) -> Result<TakenBack, ControlRefusal>;
 
@@ -122,6 +126,30 @@ pub enum DnsCachePurge {
     Name(DomainName),
     /// Those about this name and about all below it.
     Suffix(DomainName),
+}
+
+/// A page of what the stores of doors hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheIndexQuery {
+    /// Extent of the listing.
+    pub scope: CacheIndexScope,
+    /// The store of this door; of each if none.
+    pub door: Option<String>,
+    /// The site or URL behind which it begins.
+    pub after: Option<String>,
+    /// Sites or URLs at most.
+    pub limit: usize,
+}
+
+/// Extent of a listing of what is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CacheIndexScope {
+    /// Every site, with counts.
+    Sites,
+    /// URLs of this host.
+    Site(String),
+    /// URLs that begin so.
+    Prefix(String),
 }
 
 /// A name that is to pass.

@@ -28,8 +28,8 @@ mod tests;
 mod token;
 
 pub use control::{
-    ControlRefusal, DnsCachePurge, NameAllow, PoolChange, PoolServerChange, ProgramControl,
-    WhyQuestion,
+    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, NameAllow, PoolChange,
+    PoolServerChange, ProgramControl, WhyQuestion,
 };
 pub use iso::iso;
 pub use serve::{Admin, AdminParts};

@@ -6,6 +6,7 @@
 //! utoipa, read by the dashboard and `tidegate ctl`.
 
 mod allows;
+mod cache_index;
 mod clients;
 mod lists;
 mod notes;
@@ -15,6 +16,9 @@ mod stores;
 mod why;
 
 pub use self::allows::{AllowInfo, AllowList, AllowMinutes, AllowRequest, RevokeRequest};
+pub use self::cache_index::{
+    CacheIndex, CachePage, CacheQuery, CachedResponse, CachedSite, CachedUrl,
+};
 pub use self::clients::{ClientTrust, ClientsTrust};
 pub use self::lists::{
     ListInfo, ListUpdateOutcome, ListsInfo, SkippedCount, SkippedLine, SubscriptionInfo,

@@ -39,6 +39,7 @@ mod segments;
 mod shared;
 mod slot;
 mod table;
+mod walk;
 mod writer;
 
 pub use body::{BodyExtent, CorruptedBody, DiskBody, StoredAnswer};
@@ -60,6 +61,7 @@ pub use queue::{QUEUE_BYTES_USUAL, QUEUE_JOBS_MAX};
 pub use segment_scan::{
     FooterEntry, OPENING_BYTES, SegmentEnding, SegmentSurvey, SurveySource, opening, scan_segment,
 };
+pub use walk::WalkedAnswer;
 pub use writer::{GATHERED_BYTES_MAX, RecordWriter};
 
 use folder::DiskFolder;

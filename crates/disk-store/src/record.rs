@@ -15,6 +15,8 @@ use std::os::unix::fs::FileExt;
 
 /// Bytes that are read of a large record at first: header and text, in nearly all cases.
 const FIRST_BYTES: u64 = 8 << 10;
+/// Bytes that are read at first where the body is not wanted.
+const TEXT_BYTES: usize = 2 << 10;
 /// Records up to this are read whole at once.
 const WHOLE_BYTES_MAX: u64 = INLINE_BODY_BYTES_MAX + FIRST_BYTES;
 
@@ -129,6 +131,36 @@ pub(crate) fn checksums(
     let mut bytes = vec![0; layout.trailer_len as usize];
     segment.file.read_exact_at(&mut bytes, layout.trailer_at).ok()?;
     format::decode_trailer(salt, SegmentOffset { segment: segment.id, at }, header.sequence, &bytes)
+}
+
+/// Labels and head of a record, without its body.
+pub(crate) struct RecordText {
+    pub(crate) header: RecordHeader,
+    pub(crate) text: Vec<u8>,
+}
+
+/// Reads header and text of the record at `at`, mostly with one read.
+pub(crate) fn load_text(
+    segment: &DiskSegment,
+    at: u64,
+    salt: ChecksumSalt,
+) -> Result<RecordText, ReadFailure> {
+    let damaged = |_| ReadFailure::Damaged;
+    let mut bytes = read_up_to(segment, at, TEXT_BYTES).map_err(damaged)?;
+    let first: &[u8; HEADER_BYTES] = bytes.first_chunk().ok_or(ReadFailure::Damaged)?;
+    let header =
+        alive(RecordHeader::decode(salt, SegmentOffset { segment: segment.id, at }, first))?;
+    let end = HEADER_BYTES + header.text_len() as usize;
+    let there = bytes.len();
+    bytes.resize(end, 0);
+    if there < end {
+        segment.file.read_exact_at(&mut bytes[there..], at + there as u64).map_err(damaged)?;
+    }
+    let text = bytes.split_off(HEADER_BYTES);
+    if crc32c::crc32c(&text) != header.text_checksum {
+        return Err(ReadFailure::Damaged);
+    }
+    Ok(RecordText { header, text })
 }
 
 /// Reads the record at `at`, of at most `len` bytes, mostly with one read.

@@ -79,6 +79,11 @@ impl HttpCache {
         self.with_rules(rule.rules(&self.rules))
     }
 
+    /// The rules by which it stores and reuses.
+    pub const fn rules(&self) -> &CachingRules {
+        &self.rules
+    }
+
     fn with_rules(&self, rules: CachingRules) -> Arc<Self> {
         Arc::new(Self {
             settings: self.settings.clone(),

@@ -21,6 +21,7 @@ mod runs;
 mod served;
 mod settings;
 mod shape;
+mod stored_index;
 
 pub use cache_request::CacheRequest;
 pub use exchange::NoCachedAnswer;
@@ -31,4 +32,10 @@ pub use http_cache::{CacheEnvironment, HttpCache};
 pub use purge::PurgeTarget;
 pub use served::{AnswerSource, ServedAnswer};
 pub use settings::{Settings, StalePolicy};
-pub use store::{DiskSettings, PurgeError, PurgeReport, PurgeStrength, StoreFigures};
+pub use store::{
+    DiskSettings, PurgeError, PurgeReport, PurgeStrength, ResponseStanding, StoreFigures,
+    WalkUnderWay,
+};
+pub use stored_index::{
+    IndexExtent, IndexPage, IndexQuery, IndexRows, IndexScope, SiteStock, StoredVariant,
+};

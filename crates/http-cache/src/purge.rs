@@ -53,7 +53,7 @@ impl HttpCache {
 
 /// A URL in the form that responses are filed under: scheme and host in lower case, no default
 /// port, no fragment, a path. What is no URL stays as it is, and is found nowhere.
-fn canonical(url: &str) -> String {
+pub(crate) fn canonical(url: &str) -> String {
     let url = url.split('#').next().unwrap_or(url);
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let scheme = scheme.to_ascii_lowercase();

@@ -27,6 +27,7 @@ pub use request_collapser::{FLIGHTS_A_KEY_MAX, WAITERS_MAX};
 pub use settings::{DiskSettings, Settings};
 pub use store::{
     AnswerPlan, AtHand, CacheLookup, Counters, DiskRead, DiskReadResult, FetchPermit, JoinOutcome,
-    JoinedFetch, PurgeReport, SharedReading, Store, StoreFigures, StoreOutcome, StoringAnswer,
-    UnfetchedReason, UnstoredReason,
+    JoinedFetch, PurgeReport, ResponseStanding, SharedReading, Store, StoreFigures, StoreOutcome,
+    StoredPlace, StoringAnswer, UnfetchedReason, UnstoredReason, WalkUnderWay, WalkedResponse,
+    host_of,
 };

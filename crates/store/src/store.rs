@@ -14,6 +14,7 @@ mod purge;
 mod purge_watch;
 mod stats;
 mod storing;
+mod walk;
 
 use crate::budget::{Budget, ByteCharge, ByteClass};
 use crate::fill::FillBody;
@@ -32,11 +33,13 @@ pub use look_up::{CacheLookup, UnfetchedReason};
 pub use memory_hit::AtHand;
 pub use purge::PurgeReport;
 use purge_watch::RecentPurges;
+pub use purge_watch::host_of;
 use stats::Counts;
 pub use stats::{Counters, StoreFigures};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 pub use storing::{StoreOutcome, StoringAnswer};
 use vocab::Now;
+pub use walk::{ResponseStanding, StoredPlace, WalkUnderWay, WalkedResponse};
 
 /// The store. One for all doors that fetch; shared by all cores.
 pub struct Store {
@@ -48,6 +51,8 @@ pub struct Store {
     disk_tier: Option<DiskTier>,
     purges: Arc<RecentPurges>,
     uncacheable: UncacheableTable,
+    /// Held by whoever walks through all of it.
+    walk_turn: Mutex<()>,
     counts: Counts,
 }
 
@@ -84,6 +89,7 @@ impl Store {
             disk_tier,
             purges,
             uncacheable,
+            walk_turn: Mutex::default(),
             counts,
         };
         Ok((Arc::new(store), recovered))

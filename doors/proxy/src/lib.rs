@@ -48,6 +48,9 @@ pub use crate::settings::{
 };
 pub use crate::socks::{SocksClient, SocksLogin, accept_socks};
 pub use crate::url_rules::check as check_urls;
-pub use http_cache::{CacheEnvironment, HttpCache, PurgeStrength, PurgeTarget};
+pub use http_cache::{
+    CacheEnvironment, HttpCache, IndexExtent, IndexPage, IndexQuery, IndexRows, IndexScope,
+    PurgeStrength, PurgeTarget, SiteStock, StoredVariant,
+};
 pub use redirector::{FailureChoice, HelperProtocol, RedirectorSettings};
 pub use scripting::{LuauChoice, LuauSettings, OnScriptError};

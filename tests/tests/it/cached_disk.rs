@@ -276,3 +276,41 @@ gateway: { listen: ["http://127.0.0.1:0"], cache: { disk: { path: kept, size: 1M
     let (said, _) = refused(&both.replace("1MiB", "1GiB"), &scratch, &scratch.path().join("state"));
     assert!(said.contains("a folder of its own"), "{said}");
 }
+
+#[test]
+fn what_is_stored_is_listed_by_site_and_by_url_before_and_after_a_restart() {
+    let origin = Origin::start();
+    let mut tidegate = Tidegate::start(SETTINGS);
+    for (path, _) in PAGES {
+        assert!(is_right(&tidegate, &origin, path));
+    }
+    for start in ["first", "second"] {
+        let site = |tidegate: &Tidegate| {
+            let page = tidegate.api("/api/cache")["caches"][0].clone();
+            (page["sites"][0].clone(), page["complete"].clone())
+        };
+        // The disk's thread writes when it comes to it.
+        let (stored, is_complete) = wait::until("all three on disk", || {
+            Some(site(&tidegate)).filter(|(stored, _)| stored["disk_objects"] == 3)
+        });
+        assert_eq!((&stored["site"], &is_complete), (&"127.0.0.1".into(), &true.into()), "{start}");
+        assert_eq!(stored["disk_bytes"], 1_605_000, "{start}");
+        let told = tidegate.told(&["ctl", "cache"]);
+        assert!(told.contains("1605000  127.0.0.1"), "{told}");
+        let urls = tidegate.told(&["ctl", "cache", "127.0.0.1", "--limit", "2"]);
+        let listed: Vec<&str> = urls.lines().filter(|line| line.contains("http://")).collect();
+        let wanted = ["/large", "/middle"].map(|path| format!("  {}", origin.url(path)));
+        assert_eq!(listed, wanted, "{start}: {urls}");
+        assert!(urls.contains("200, ") && urls.contains("1500000 bytes on disk"), "{urls}");
+        assert!(urls.contains("fresh for 3") && urls.contains("there is more"), "{urls}");
+        let after = origin.url("/middle");
+        let rest = tidegate.told(&["ctl", "cache", &origin.url("/"), "--after", &after]);
+        assert!(rest.contains("/small") && !rest.contains("/middle"), "{rest}");
+        assert!(!rest.contains("there is more"), "{rest}");
+        let none = tidegate.told(&["ctl", "cache", "other.example"]);
+        assert!(none.contains("nothing is stored"), "{none}");
+        tidegate = Tidegate::start_in(tidegate.stop_by("TERM").1, SETTINGS);
+    }
+    let refused = tidegate.command(&["ctl", "cache", "--door", "gateway"]);
+    assert!(!refused.status.success());
+}

@@ -1,9 +1,11 @@
-//! The stores of what doors fetch over HTTP: how they stand, and taking back what is in them.
+//! The stores of what doors fetch over HTTP: how they stand, what is in them, and taking it back.
 //!
 //! It reads what was sent and has [`crate::ProgramControl`] do it. Behind the guard.
 
 use super::{ApiRequest, ApiState};
-use crate::model::{ApiProblem, StoreList, TakeBackRequest, TakenBack};
+use crate::control::{CacheIndexQuery, CacheIndexScope};
+use crate::model::{ApiProblem, CacheIndex, CacheQuery, StoreList, TakeBackRequest, TakenBack};
+use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
 use axum::Json;
 use axum::extract::State;
@@ -20,6 +22,43 @@ pub(crate) async fn stores(
     _asked: ApiRequest,
 ) -> Result<Json<StoreList>, ApiRefusal> {
     Ok(Json(StoreList { stores: app.ask(|app| app.control.stores()).await? }))
+}
+
+/// Sites or URLs of a page, if none are asked for, and at most.
+const NAMES_DEFAULT: u32 = 100;
+const NAMES_MAX: u32 = 1000;
+
+/// Listing of what is stored, by site or by URL, a page at a time.
+#[utoipa::path(get, path = "/api/cache", params(CacheQuery), responses(
+    (status = 200, body = CacheIndex),
+    (status = 400, body = ApiProblem), (status = 401, body = ApiProblem),
+    (status = 409, body = ApiProblem, description = "No door has such a store, or it is being listed for somebody else")
+))]
+pub(crate) async fn cache_index(
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
+    CheckedQuery(query): CheckedQuery<CacheQuery>,
+) -> Result<Json<CacheIndex>, ApiRefusal> {
+    let scope = match (query.site, query.prefix) {
+        (None, None) => CacheIndexScope::Sites,
+        (Some(site), None) => CacheIndexScope::Site(site),
+        (None, Some(prefix)) => CacheIndexScope::Prefix(prefix),
+        (Some(_), Some(_)) => {
+            return Err(ApiRefusal::new(
+                StatusCode::BAD_REQUEST,
+                "prefix: `site` is there too",
+                "send one of them",
+            ));
+        }
+    };
+    check_door(query.door.as_deref())?;
+    let limit = query.limit.unwrap_or(NAMES_DEFAULT).clamp(1, NAMES_MAX) as usize;
+    let wanted = CacheIndexQuery { scope, door: query.door, after: query.after, limit };
+    let caches = app.ask(move |app| app.control.cache_index(&wanted)).await?.map_err(|why| {
+        let remedy = "ask again in a moment, or give a door a cache";
+        ApiRefusal::new(StatusCode::CONFLICT, why.to_string(), remedy)
+    })?;
+    Ok(Json(CacheIndex { caches }))
 }
 
 /// Takes stored responses back, so that the origin is asked for them.
@@ -62,7 +101,11 @@ fn check(sent: &TakeBackRequest) -> Result<(), ApiRefusal> {
             return Err(ApiRefusal::unknown_word("what", other, "url, prefix, host, tag, all"));
         }
     }
-    match sent.door.as_deref() {
+    check_door(sent.door.as_deref())
+}
+
+fn check_door(door: Option<&str>) -> Result<(), ApiRefusal> {
+    match door {
         None | Some("proxy" | "gateway") => Ok(()),
         Some(other) => Err(ApiRefusal::unknown_word("door", other, "proxy, gateway")),
     }

@@ -1,13 +1,13 @@
 //! An admin to ask, with a program, a ledger and a token of its own.
 
 use crate::control::{
-    ControlRefusal, DnsCachePurge, NameAllow, PoolChange, PoolServerChange, ProgramControl,
-    WhyQuestion,
+    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, NameAllow, PoolChange,
+    PoolServerChange, ProgramControl, WhyQuestion,
 };
 use crate::model::{
-    AllowInfo, ApiProblem, ClientTrust, DnsCacheInfo, ListInfo, ListUpdateOutcome, OriginInfo,
-    PoolInfo, ProgramInfo, ReloadOutcome, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest,
-    UpdatedList, UpstreamInfo, WhyAnswer,
+    AllowInfo, ApiProblem, CachePage, CachedSite, CachedUrl, ClientTrust, DnsCacheInfo, ListInfo,
+    ListUpdateOutcome, OriginInfo, PoolInfo, ProgramInfo, ReloadOutcome, StoreInfo,
+    TakeBackRequest, TakenBack, UpdateRequest, UpdatedList, UpstreamInfo, WhyAnswer,
 };
 use crate::tests::Folder;
 use crate::{Admin, AdminParts, AdminToken, Settings};
@@ -135,6 +135,23 @@ impl ProgramControl for Program {
     }
     fn stores(&self) -> Vec<StoreInfo> {
         vec![StoreInfo { door: "proxy".into(), hits: 7, ..StoreInfo::default() }]
+    }
+    fn cache_index(&self, wanted: &CacheIndexQuery) -> Result<Vec<CachePage>, ControlRefusal> {
+        if wanted.door.as_deref() == Some("gateway") {
+            return Err("no door has such a store".into());
+        }
+        let page = CachePage { door: "proxy".into(), complete: true, ..CachePage::default() };
+        let named = |name: &str| format!("{name} of {}", wanted.limit);
+        Ok(vec![match &wanted.scope {
+            CacheIndexScope::Sites => {
+                let site = CachedSite { site: named("a.example"), ..CachedSite::default() };
+                CachePage { sites: vec![site], ..page }
+            }
+            CacheIndexScope::Site(name) | CacheIndexScope::Prefix(name) => {
+                let url = CachedUrl { url: named(name), responses: Vec::new() };
+                CachePage { urls: vec![url], next_after: wanted.after.clone(), ..page }
+            }
+        }])
     }
     fn purge_stores(&self, what: &TakeBackRequest) -> Result<TakenBack, ControlRefusal> {
         match what.door.as_deref() {

@@ -3,7 +3,7 @@
 use super::house::House;
 use super::*;
 use crate::model::{
-    ApiProblem, ListUpdateOutcome, OriginList, PauseState, ProgramStatus, PurgeOutcome,
+    ApiProblem, CacheIndex, ListUpdateOutcome, OriginList, PauseState, ProgramStatus, PurgeOutcome,
     RequestPage, RequestTotals, StoreList, TakenBack, TimeSeries, TopTable, WhyAnswer,
 };
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION, SET_COOKIE};
@@ -45,6 +45,7 @@ async fn every_route_is_described_and_answers() {
         "/api/allow",
         "/api/allows",
         "/api/ca.pem",
+        "/api/cache",
         "/api/caches",
         "/api/lists",
         "/api/lists/update",
@@ -398,6 +399,31 @@ async fn what_is_stored_is_shown_and_taken_back() {
         "{}",
     ] {
         let answer = house.post("/api/stores/purge", wrong).await;
+        assert!(answer.status.is_client_error(), "{wrong}");
+        answer.problem();
+    }
+}
+
+#[tokio::test]
+async fn what_is_stored_is_listed_by_site_and_by_url() {
+    let house = House::new();
+    let sites: CacheIndex = house.get("/api/cache").await.json();
+    assert_eq!(sites.caches[0].sites[0].site, "a.example of 100");
+    for (asked, url, next) in [
+        ("site=a.example&limit=7", "a.example of 7", None),
+        (
+            "prefix=http%3A%2F%2Fa.example%2Fx&after=b&limit=9999",
+            "http://a.example/x of 1000",
+            Some("b"),
+        ),
+        ("site=a.example&limit=0&door=proxy", "a.example of 1", None),
+    ] {
+        let index: CacheIndex = house.get(&format!("/api/cache?{asked}")).await.json();
+        let page = &index.caches[0];
+        assert_eq!((page.urls[0].url.as_str(), page.next_after.as_deref()), (url, next), "{asked}");
+    }
+    for wrong in ["site=a&prefix=b", "door=web", "limit=-1", "door=gateway"] {
+        let answer = house.get(&format!("/api/cache?{wrong}")).await;
         assert!(answer.status.is_client_error(), "{wrong}");
         answer.problem();
     }

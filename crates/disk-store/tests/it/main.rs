@@ -9,3 +9,4 @@ mod purging;
 mod reading;
 mod reclaiming;
 mod support;
+mod walking;

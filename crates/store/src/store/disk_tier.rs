@@ -218,7 +218,7 @@ impl Store {
     }
 
     /// A hash of the selecting fields, 0 where nothing varies.
-    fn variant(&self, head: &StoredHead) -> u64 {
+    pub(super) fn variant(&self, head: &StoredHead) -> u64 {
         if head.selecting.is_empty() {
             return 0;
         }

@@ -135,7 +135,7 @@ fn holds(what: &Purge, key: &CacheKey, tags: &[Box<str>]) -> bool {
 }
 
 /// The host of a canonical URL, without user and port.
-fn host_of(url: &str) -> Option<&str> {
+pub fn host_of(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);

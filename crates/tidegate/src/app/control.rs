@@ -4,7 +4,7 @@ use super::pools::PoolFigures;
 use super::reload::size;
 use super::state::{ADDRESS_FILE, replace_file};
 use super::subscriptions::ShrinkRule;
-use super::{RunningApp, RunningDoors, stores, why};
+use super::{RunningApp, RunningDoors, cache_index, stores, why};
 use admin::model::{
     self, DnsCacheInfo, ListInfo, ListUpdateOutcome, ListenerInfo, ReloadOutcome, UpdateRequest,
     UpdatedList, UpstreamInfo,
@@ -313,6 +313,13 @@ impl ProgramControl for ControlHandle {
 
     fn stores(&self) -> Vec<model::StoreInfo> {
         stores::stores(&self.0)
+    }
+
+    fn cache_index(
+        &self,
+        wanted: &admin::CacheIndexQuery,
+    ) -> Result<Vec<model::CachePage>, ControlRefusal> {
+        Ok(cache_index::pages(&self.0, wanted)?)
     }
 
     fn purge_stores(

@@ -9,6 +9,7 @@ pub(crate) mod block_page;
 mod blocked_tunnels;
 mod build;
 mod cache_files;
+mod cache_index;
 mod compiling;
 mod control;
 pub(crate) mod doors;

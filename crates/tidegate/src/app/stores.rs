@@ -58,7 +58,7 @@ const BY_STORE: [OfStore; 12] = [
 ];
 
 /// The caches of the doors that run.
-fn caches(app: &RunningApp) -> Vec<(&'static str, Arc<HttpCache>)> {
+pub(super) fn caches(app: &RunningApp) -> Vec<(&'static str, Arc<HttpCache>)> {
     let running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
     let proxy = running.doors.get::<ProxyDoor>().and_then(|door| door.cache());
     let gateway = running.doors.get::<GatewayDoor>().and_then(|door| door.cache());

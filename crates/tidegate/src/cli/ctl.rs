@@ -2,6 +2,7 @@
 //!
 //! The address and the token are in the state folder, so whoever may read that may control it.
 
+pub(crate) mod cache;
 pub(crate) mod pools;
 
 use super::running::{RunningTidegate, refused};
@@ -10,6 +11,7 @@ use super::{
 };
 use http::{Method, StatusCode};
 use serde_json::{Value as Json, json};
+use std::path::Path;
 use vocab::TimeSpan;
 
 /// Sends the command and prints the answer.
@@ -38,6 +40,7 @@ pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), Comm
             let (path, body) = purge(what)?;
             (Method::POST, path, Some(body))
         }
+        CtlCommand::Cache(what) => return list_cache(&state, what),
         CtlCommand::Pools { what: None } => (Method::GET, "/api/pools", None),
         CtlCommand::Pools { what: Some(what) } => {
             (Method::PUT, "/api/pools", Some(pools::replacement(what)?))
@@ -75,6 +78,21 @@ pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), Comm
         }
         CtlCommand::Pools { .. } | CtlCommand::Server { .. } => pools::print(&answer),
         CtlCommand::Purge(_) => print_purged(&answer),
+        CtlCommand::Cache(_) => {}
+    }
+    Ok(())
+}
+
+/// Lists what the HTTP caches have stored.
+fn list_cache(state: &Path, what: &cache::CacheArgs) -> Result<(), CommandFailure> {
+    let mut running = RunningTidegate::find(state)
+        .map_err(|absent| CommandFailure::new(ExitReason::NotStarted, absent))?;
+    let index: admin::model::CacheIndex = running.get(&cache::path(what))?;
+    if what.json {
+        let json = serde_json::to_string(&index);
+        println!("{}", json.expect("numbers and text have a form in JSON"));
+    } else {
+        cache::print(&index);
     }
     Ok(())
 }

@@ -195,6 +195,8 @@ pub(crate) enum CtlCommand {
     Revoke(RevokeArgs),
     /// Forget answers to DNS questions, or what the HTTP caches have stored
     Purge(PurgeArgs),
+    /// List what the HTTP caches have stored, by site and by URL
+    Cache(ctl::cache::CacheArgs),
     /// Show the gateway's pools and the state of their servers, or replace all servers of one
     Pools {
         /// Action on a pool [default: all are shown]
