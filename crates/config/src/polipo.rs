@@ -24,7 +24,7 @@ use std::path::Path;
 use vocab::{Complaint, Network, PortRange};
 
 /// Variables that are carried over.
-const CARRIED: [&str; 33] = [
+const CARRIED: [&str; 34] = [
     "allowedClients",
     "allowedPorts",
     "authCredentials",
@@ -52,6 +52,7 @@ const CARRIED: [&str; 33] = [
     "redirector",
     "redirectorRedirectCode",
     "relaxTransparency",
+    "serverMaxSlots",
     "serverTimeout",
     "socksAuthCredentials",
     "socksParentProxy",
@@ -325,6 +326,13 @@ impl PolipoImport {
                 self.proxy.push(("response_timeout", json!(format!("{seconds}s"))));
             } else {
                 self.note(&said, "an origin may be silent for a second to an hour");
+            }
+        }
+        if let Some((said, most)) = self.read("serverMaxSlots", PolipoSetting::number) {
+            if (1..=10_000).contains(&most) {
+                self.proxy.push(("connections_per_origin", json!(most)));
+            } else {
+                self.note(&said, "an origin gets 1 to 10000 connections, or any number");
             }
         }
     }

@@ -206,7 +206,11 @@ async fn blocking<T: Send + 'static>(
 fn missed(why: &FetchError) -> FetchFailure {
     match why {
         FetchError::Send(
-            SendError::Dial(_) | SendError::Closed | SendError::Timeout | SendError::BadResponse(_),
+            SendError::Dial(_)
+            | SendError::Busy(_)
+            | SendError::Closed
+            | SendError::Timeout
+            | SendError::BadResponse(_),
         ) => FetchFailure::ForNow(why.to_string()),
         FetchError::Send(SendError::BodyTooLarge | SendError::BodyBroken)
         | FetchError::Location(_)

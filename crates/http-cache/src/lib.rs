@@ -37,5 +37,5 @@ pub use store::{
     WalkUnderWay,
 };
 pub use stored_index::{
-    IndexExtent, IndexPage, IndexQuery, IndexRows, IndexScope, SiteStock, StoredVariant,
+    IndexExtent, IndexPage, IndexQuery, IndexRows, IndexScope, NamedRows, SiteStock, StoredVariant,
 };

@@ -72,13 +72,16 @@ pub struct StoredVariant {
     pub standing: ResponseStanding,
 }
 
-/// Names of a page, in their order.
+/// Names in their order, each with what there is to say of it.
+pub type NamedRows<V> = Vec<(Box<str>, V)>;
+
+/// Names of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IndexRows {
     /// Sites, for [`IndexScope::Sites`].
-    Sites(Vec<(Box<str>, SiteStock)>),
+    Sites(NamedRows<SiteStock>),
     /// URLs, with what is stored of each.
-    Urls(Vec<(Box<str>, Vec<StoredVariant>)>),
+    Urls(NamedRows<Vec<StoredVariant>>),
 }
 
 /// Tells whether all that is stored was looked at.
@@ -133,7 +136,7 @@ impl<V: Default> LowestNames<V> {
         self.rows.get_mut(name)
     }
 
-    fn finish(self) -> (Vec<(Box<str>, V)>, Option<Box<str>>) {
+    fn finish(self) -> (NamedRows<V>, Option<Box<str>>) {
         let rows: Vec<_> = self.rows.into_iter().collect();
         let next = rows.last().filter(|_| self.bound.is_some()).map(|(name, _)| name.clone());
         (rows, next)

@@ -14,6 +14,8 @@ pub enum Blame {
     Client,
     /// We do not go there: 403.
     Guard,
+    /// As many connections to the origin are open as may be: 503.
+    Busy,
 }
 
 /// Why no connection came about.
@@ -37,11 +39,22 @@ pub enum DialError {
     ParentRefused(String),
 }
 
+/// Why a request got no place among the connections to its origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OriginBusy {
+    /// Too many requests wait for one already.
+    QueueFull,
+    /// None became free in time.
+    TooLong,
+}
+
 /// Why a request got no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendError {
     /// No connection.
     Dial(DialError),
+    /// No place for a connection.
+    Busy(OriginBusy),
     /// The connection was closed before the response.
     Closed,
     /// The response's head did not come in time.
@@ -83,6 +96,7 @@ impl SendError {
     pub const fn blame(&self) -> Blame {
         match self {
             Self::Dial(why) => why.blame(),
+            Self::Busy(OriginBusy::QueueFull | OriginBusy::TooLong) => Blame::Busy,
             Self::Closed | Self::BadResponse(_) => Blame::Origin,
             Self::Timeout => Blame::Slow,
             Self::BodyTooLarge | Self::BodyBroken => Blame::Client,
@@ -117,12 +131,23 @@ impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dial(why) => why.fmt(f),
+            Self::Busy(why) => why.fmt(f),
             Self::Closed => f.write_str("the host closed the connection before it answered"),
             Self::Timeout => f.write_str("the host did not answer in time"),
             Self::BadResponse(why) => write!(f, "the host's answer is not HTTP: {why}"),
             Self::BodyTooLarge => f.write_str("the request's body is too large"),
             Self::BodyBroken => f.write_str("the request's body broke off"),
         }
+    }
+}
+
+impl fmt::Display for OriginBusy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("as many connections to the host are open as may be, and ")?;
+        f.write_str(match self {
+            Self::QueueFull => "too many requests wait for one already",
+            Self::TooLong => "none became free in time",
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Opened by [`super::dialer`], spoken over by everybody else.
 
+use super::places::OriginPlace;
 use http_engine::upgrade::UpgradedStream;
 use std::io;
 use std::pin::Pin;
@@ -22,6 +23,15 @@ pub enum OriginConnection {
     Tunnelled(Box<UpgradedStream>),
     /// To a socket of this machine.
     Local(UnixStream),
+    /// One that has a place among the connections to its origin, which ends with it.
+    Placed(Box<PlacedConnection>),
+}
+
+/// A connection, and its place among those to its origin.
+#[derive(Debug)]
+pub struct PlacedConnection {
+    connection: OriginConnection,
+    _place: OriginPlace,
 }
 
 impl OriginConnection {
@@ -30,7 +40,20 @@ impl OriginConnection {
     pub(super) fn alpn(&self) -> Option<Alpn> {
         match self {
             Self::Tls(stream) => stream.alpn(),
+            Self::Placed(placed) => placed.connection.alpn(),
             Self::Plain(_) | Self::Tunnelled(_) | Self::Local(_) => None,
+        }
+    }
+}
+
+impl OriginConnection {
+    /// The same with its place, if connections to its origin are counted.
+    pub(super) fn at(self, place: Option<OriginPlace>) -> Self {
+        match place {
+            Some(place) => {
+                Self::Placed(Box::new(PlacedConnection { connection: self, _place: place }))
+            }
+            None => self,
         }
     }
 }
@@ -46,6 +69,7 @@ impl AsyncRead for OriginConnection {
             Self::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
             Self::Tunnelled(stream) => Pin::new(stream).poll_read(cx, buf),
             Self::Local(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Placed(placed) => Pin::new(&mut placed.connection).poll_read(cx, buf),
         }
     }
 }
@@ -61,6 +85,7 @@ impl AsyncWrite for OriginConnection {
             Self::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Tunnelled(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Local(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Placed(placed) => Pin::new(&mut placed.connection).poll_write(cx, bytes),
         }
     }
 
@@ -74,6 +99,9 @@ impl AsyncWrite for OriginConnection {
             Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
             Self::Tunnelled(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
             Self::Local(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
+            Self::Placed(placed) => {
+                Pin::new(&mut placed.connection).poll_write_vectored(cx, pieces)
+            }
         }
     }
 
@@ -83,6 +111,7 @@ impl AsyncWrite for OriginConnection {
             Self::Tls(stream) => stream.is_write_vectored(),
             Self::Tunnelled(stream) => stream.is_write_vectored(),
             Self::Local(stream) => stream.is_write_vectored(),
+            Self::Placed(placed) => placed.connection.is_write_vectored(),
         }
     }
 
@@ -92,6 +121,7 @@ impl AsyncWrite for OriginConnection {
             Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
             Self::Tunnelled(stream) => Pin::new(stream).poll_flush(cx),
             Self::Local(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Placed(placed) => Pin::new(&mut placed.connection).poll_flush(cx),
         }
     }
 
@@ -105,6 +135,7 @@ impl AsyncWrite for OriginConnection {
             Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Tunnelled(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Local(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Placed(placed) => Pin::new(&mut placed.connection).poll_shutdown(cx),
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use super::known_origins::KnownOrigin;
 use super::need::{ConnectionNeed, CountedConnection};
+use super::places::{IdleFate, OriginQueue};
 use super::server::OriginServer;
 use foldhash::fast::RandomState;
 use http::Version;
@@ -15,6 +16,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::time::Instant;
 use transport::proxy_protocol::ProxyEndpoints;
@@ -57,6 +59,8 @@ pub(super) struct OpenConnection {
     pub(super) requests: u32,
     /// Place among the connections to its server, where these are counted.
     pub(super) counted: Option<CountedConnection>,
+    /// Requests that wait for a place among them, on all cores, where these are bounded.
+    pub(super) queue: Option<Weak<OriginQueue>>,
 }
 
 /// The caps of connections.
@@ -129,6 +133,9 @@ pub(super) enum SweepLeft {
     Nothing,
 }
 
+/// Time in which requests that wait here have looked at a connection that has fallen idle.
+const LOOKED_AT: Duration = Duration::from_millis(50);
+
 thread_local! {
     static POOL: RefCell<ConnectionPool> = RefCell::default();
 }
@@ -149,7 +156,12 @@ const MOMENT: Duration = Duration::from_secs(2);
 impl OpenConnection {
     /// A connection that was opened just now.
     pub(super) fn new(sender: RequestSender, peer: Option<SocketAddr>) -> Self {
-        Self { sender, peer, since: Instant::now(), requests: 0, counted: None }
+        Self { sender, peer, since: Instant::now(), requests: 0, counted: None, queue: None }
+    }
+
+    /// The requests that wait for a place like its own.
+    fn queue(&self) -> Option<Arc<OriginQueue>> {
+        self.queue.as_ref()?.upgrade()
     }
 
     /// True if it carries several requests at once.
@@ -227,6 +239,10 @@ pub(super) fn put_idle(key: PoolKey, open: OpenConnection, caps: PoolCaps) {
     if !caps.permit(open.since, open.requests, now) {
         return;
     }
+    let queue = open.queue();
+    if queue.as_ref().is_some_and(|queue| queue.idle_fate() == IdleFate::Closed) {
+        return;
+    }
     POOL.with_borrow_mut(|pool| {
         if pool.count >= caps.total_for(&key) {
             return;
@@ -244,6 +260,30 @@ pub(super) fn put_idle(key: PoolKey, open: OpenConnection, caps: PoolCaps) {
         kept.last_used = now;
         pool.count += 1;
         pool.sweeping.start(look_over);
+    });
+    if let Some(queue) = queue {
+        queue.released_here();
+    }
+}
+
+/// Closes connections that idle here while requests wait for their places, and were of no use to
+/// those of this core: as many as wait.
+pub(super) fn close_wanted() {
+    POOL.with_borrow_mut(|pool| {
+        let now = Instant::now();
+        let mut closed = 0;
+        for kept in pool.idle.values_mut() {
+            let Some(queue) = kept.idle.iter().find_map(|idle| idle.open.queue()) else { continue };
+            let mut wanted = queue.waiting() as usize;
+            let before = kept.idle.len();
+            kept.idle.retain(|idle| {
+                let goes = wanted > 0 && idle.since + LOOKED_AT <= now;
+                wanted -= usize::from(goes);
+                !goes
+            });
+            closed += before - kept.idle.len();
+        }
+        pool.count -= closed;
     });
 }
 

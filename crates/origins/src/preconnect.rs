@@ -10,11 +10,13 @@
 use super::dialer::Dialer;
 use super::need::CountedConnection;
 use super::origin::Origin;
+use super::places::OriginPlaces;
 use super::pool::{self, OpenConnection, PoolCaps, PoolKey};
 use super::speak::speak_as_agreed;
 use super::versions::UsableVersions;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Where connections are opened ahead.
 pub(super) struct AheadOpener<'c> {
@@ -23,6 +25,7 @@ pub(super) struct AheadOpener<'c> {
     pub(super) key: &'c PoolKey,
     pub(super) caps: PoolCaps,
     pub(super) versions: UsableVersions,
+    pub(super) places: Option<&'c Arc<OriginPlaces>>,
 }
 
 impl AheadOpener<'_> {
@@ -33,6 +36,12 @@ impl AheadOpener<'_> {
             return;
         }
         for _ in 0..first.need().missing() {
+            // What nobody has asked for yet waits for no place.
+            let own = match self.places.map(|places| places.try_take(&self.key.server)) {
+                Some(None) => return,
+                Some(Some(own)) => Some(own),
+                None => None,
+            };
             let place = first.need().count_connection();
             let (dialer, origin, key) =
                 (self.dialer.clone(), self.origin.clone(), self.key.clone());
@@ -40,7 +49,7 @@ impl AheadOpener<'_> {
             let need = Rc::clone(place.need());
             tokio::task::spawn_local(async move {
                 if let Ok(connection) = dialer.redial(&origin, versions, peer).await
-                    && let Ok(open) = speak_as_agreed(connection, peer, caps.answer).await
+                    && let Ok(open) = speak_as_agreed(connection, peer, caps.answer, own).await
                     && !open.is_http2()
                 {
                     pool::put_idle(key, OpenConnection { counted: Some(place), ..open }, caps);

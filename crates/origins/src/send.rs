@@ -13,11 +13,12 @@ use super::known_origins::KnownOrigin;
 use super::leased::{ConnectionLease, RequestRefusals};
 use super::metered::MeteredBody;
 use super::origin::Origin;
+use super::places::{OriginPlace, OriginPlaces, PlaceFound};
 use super::pool::{self, IdleTime, OpenConnection, PoolCaps, PoolKey};
 use super::preconnect::AheadOpener;
 use super::retry::{ConnectionUse, FailedRequest, SecondTry, is_retryable};
 use super::server::OriginServer;
-use super::shared::{self, BeginWith};
+use super::shared::{self, BeginWith, StreamPermit};
 use super::speak::{Opened, speak_as_agreed};
 use super::versions::UsableVersions;
 use http::{Request, Response, StatusCode};
@@ -27,8 +28,10 @@ use http_engine::client::AnswerLimits;
 use http_engine::interim;
 use http_engine::unprocessed::RequestFate;
 use std::cell::Cell;
+use std::num::NonZeroU32;
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -54,6 +57,9 @@ pub struct OriginLimits {
     pub response_timeout: Duration,
     /// The largest head of a response. Beyond it: 502.
     pub answer: AnswerLimits,
+    /// Connections to one origin that may be open at once, on all cores; without it, as many as are
+    /// asked for. Requests beyond wait: [`WAITING_MAX`](super::WAITING_MAX).
+    pub connections_max: Option<NonZeroU32>,
 }
 
 impl Default for OriginLimits {
@@ -64,6 +70,7 @@ impl Default for OriginLimits {
             idle_timeout: Duration::from_secs(30),
             response_timeout: Duration::from_mins(1),
             answer: AnswerLimits::DEFAULT,
+            connections_max: None,
         }
     }
 }
@@ -74,6 +81,7 @@ pub struct Origins {
     dialer: Dialer,
     pub(super) caps: PoolCaps,
     pub(super) response_timeout: Duration,
+    places: Option<Arc<OriginPlaces>>,
 }
 
 /// Holds how one request is sent.
@@ -86,6 +94,8 @@ pub(super) struct SendOptions {
     pub(super) first_byte: Duration,
     /// Time for which its response's body may be silent.
     pub(super) between_bytes: Option<Duration>,
+    /// Places for its connection, where these are bounded.
+    pub(super) places: Option<Arc<OriginPlaces>>,
 }
 
 impl Origins {
@@ -104,6 +114,7 @@ impl Origins {
                 answer: limits.answer,
             },
             response_timeout: limits.response_timeout,
+            places: limits.connections_max.map(|most| OriginPlaces::new(most.get())),
         }
     }
 
@@ -116,10 +127,14 @@ impl Origins {
     }
 
     /// The same origins under other limits. Connections that are idle stay open, and what is known
-    /// of origins stays known: for a reload that leaves the dialer as it is.
+    /// of origins stays known: for a reload that leaves the dialer as it is. Under another
+    /// `connections_max` those that are open do not count.
     #[must_use]
     pub fn with_limits(&self, limits: OriginLimits) -> Self {
-        Self { owner: self.owner, ..Self::new(self.dialer.clone(), limits) }
+        let most = limits.connections_max.map(NonZeroU32::get);
+        let same = self.places.clone().filter(|places| Some(places.max()) == most);
+        let new = Self::new(self.dialer.clone(), limits);
+        Self { owner: self.owner, places: same.or_else(|| new.places.clone()), ..new }
     }
 
     /// Returns what opens its connections.
@@ -138,15 +153,16 @@ impl Origins {
     ) -> Result<Response<Body>, UnansweredRequest> {
         let versions = UsableVersions::default_for(origin, request.headers());
         let course = self.default_options(origin.clone(), 0, versions);
-        send_on(&course, request, guard, async || {
+        send_on(&course, request, guard, async |own| {
             let place = pool::count_connection(&course.key);
             let (connection, peer) = self.dialer.dial(origin, versions, guard).await?;
-            let open = speak_as_agreed(connection, peer, course.caps.answer).await?;
+            let open = speak_as_agreed(connection, peer, course.caps.answer, own).await?;
             if open.is_http2() {
                 return Ok(open);
             }
-            let SendOptions { key, caps, .. } = &course;
-            let ahead = AheadOpener { dialer: &self.dialer, origin, key, caps: *caps, versions };
+            let SendOptions { key, caps, places, .. } = &course;
+            let (dialer, places) = (&self.dialer, places.as_ref());
+            let ahead = AheadOpener { dialer, origin, key, caps: *caps, versions, places };
             ahead.open_extra(&place, peer);
             Ok(OpenConnection { counted: Some(place), ..open })
         })
@@ -174,6 +190,7 @@ impl Origins {
             versions,
             first_byte: self.response_timeout,
             between_bytes: None,
+            places: self.places.clone(),
         }
     }
 }
@@ -183,28 +200,26 @@ pub(super) async fn send_on(
     course: &SendOptions,
     request: Box<Request<Body>>,
     guard: &dyn DialGuard,
-    open: impl AsyncFn() -> Opened,
+    open: impl AsyncFn(Option<OriginPlace>) -> Opened,
 ) -> Result<Response<Body>, UnansweredRequest> {
     let mut request = request;
     let mut kept = take_pooled(course, &request, guard).await;
     let mut turn = 1;
     loop {
-        let over = if kept.is_some() { ConnectionUse::Used } else { ConnectionUse::Fresh };
-        let lease = match kept.take() {
-            Some(lease) => lease,
+        let (lease, over) = if let Some(lease) = kept.take() {
+            (lease, ConnectionUse::Used)
+        } else {
             // Boxed: a new connection is seldom, and every request would carry its room. What
             // servers answer ahead while it is opened (`OPTIONS *`, `CONNECT`), they answer to us.
-            None => {
-                match interim::with_handler(Box::pin(open_or_join(course, &open)).as_mut(), drop)
-                    .await
-                {
-                    Ok(lease) => lease,
-                    Err(why) => {
-                        return Err(UnansweredRequest {
-                            error: why,
-                            unsent_request: Some(request),
-                        });
-                    }
+            let opened = {
+                let look = async || take_pooled(course, &request, guard).await;
+                let mut opening = Box::pin(open_or_join(course, &look, &open));
+                interim::with_handler(opening.as_mut(), drop).await
+            };
+            match opened {
+                Ok(found) => found,
+                Err(error) => {
+                    return Err(UnansweredRequest { error, unsent_request: Some(request) });
                 }
             }
         };
@@ -249,47 +264,84 @@ async fn take_pooled(
     }
 }
 
-/// A new connection, or a place on one that somebody else has opened meanwhile.
+/// A connection, and whether it was there before.
+type FoundConnection = (ConnectionLease, ConnectionUse);
+
+/// A new connection, or a place on one that somebody else has opened meanwhile. `look` finds what
+/// has fallen idle, where no more may be opened.
 async fn open_or_join(
     course: &SendOptions,
-    open: &impl AsyncFn() -> Opened,
-) -> Result<ConnectionLease, SendError> {
+    look: &impl AsyncFn() -> Option<ConnectionLease>,
+    open: &impl AsyncFn(Option<OriginPlace>) -> Opened,
+) -> Result<FoundConnection, SendError> {
     let SendOptions { key, caps, versions, .. } = course;
-    let own = |open: OpenConnection| ConnectionLease::owned(key.clone(), open, *caps);
-    let gone = || SendError::Closed;
+    let fresh = |lease| (lease, ConnectionUse::Fresh);
+    let own = |open: OpenConnection| fresh(ConnectionLease::owned(key.clone(), open, *caps));
+    let shared_by_all = |stream: Option<StreamPermit>| {
+        stream.map(ConnectionLease::Shared).map(fresh).ok_or(SendError::Closed)
+    };
     if *versions == UsableVersions::Http1 {
-        return open().await.map(own);
+        return match place_or_kept(course, look).await? {
+            PlaceOrKept::Kept(lease) => Ok((*lease, ConnectionUse::Used)),
+            PlaceOrKept::Place(place) => open(place).await.map(own),
+        };
     }
     loop {
         match shared::join_or_open(key) {
-            BeginWith::Join(stream) => return Ok(ConnectionLease::Shared(stream)),
+            BeginWith::Join(stream) => return Ok(fresh(ConnectionLease::Shared(stream))),
             BeginWith::Wait(waiting) => waiting.done().await?,
             BeginWith::OpenAlone => {
-                let opened = open().await?;
+                let place = match place_or_kept(course, look).await? {
+                    PlaceOrKept::Kept(lease) => return Ok((*lease, ConnectionUse::Used)),
+                    PlaceOrKept::Place(place) => place,
+                };
+                let opened = open(place).await?;
                 if !opened.is_http2() {
                     return Ok(own(opened));
                 }
-                return shared::unshared(opened, *caps)
-                    .map(ConnectionLease::Shared)
-                    .ok_or_else(gone);
+                return shared_by_all(shared::unshared(opened, *caps));
             }
-            BeginWith::Open(opening) => match open().await {
-                Ok(opened) if opened.is_http2() => {
-                    return opening
-                        .shares(opened, *caps)
-                        .map(ConnectionLease::Shared)
-                        .ok_or_else(gone);
+            BeginWith::Open(opening) => {
+                let opened = match place_or_kept(course, look).await {
+                    // Dropped without a word, the right to open is another's.
+                    Ok(PlaceOrKept::Kept(lease)) => return Ok((*lease, ConnectionUse::Used)),
+                    Ok(PlaceOrKept::Place(place)) => open(place).await,
+                    Err(why) => Err(why),
+                };
+                match opened {
+                    Ok(opened) if opened.is_http2() => {
+                        return shared_by_all(opening.shares(opened, *caps));
+                    }
+                    Ok(opened) => {
+                        opening.report_http1();
+                        return Ok(own(opened));
+                    }
+                    Err(why) => {
+                        opening.fails(&why);
+                        return Err(why);
+                    }
                 }
-                Ok(opened) => {
-                    opening.report_http1();
-                    return Ok(own(opened));
-                }
-                Err(why) => {
-                    opening.fails(&why);
-                    return Err(why);
-                }
-            },
+            }
         }
+    }
+}
+
+/// Way on for a request that found no connection.
+enum PlaceOrKept {
+    /// Opens one, which has this place where these are bounded.
+    Place(Option<OriginPlace>),
+    /// One has fallen idle.
+    Kept(Box<ConnectionLease>),
+}
+
+async fn place_or_kept(
+    course: &SendOptions,
+    look: &impl AsyncFn() -> Option<ConnectionLease>,
+) -> Result<PlaceOrKept, SendError> {
+    let Some(places) = &course.places else { return Ok(PlaceOrKept::Place(None)) };
+    match places.wait(&course.key.server, look).await.map_err(SendError::Busy)? {
+        PlaceFound::New(place) => Ok(PlaceOrKept::Place(Some(place))),
+        PlaceFound::Kept(lease) => Ok(PlaceOrKept::Kept(Box::new(lease))),
     }
 }
 

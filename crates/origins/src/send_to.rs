@@ -54,6 +54,7 @@ impl Origins {
             versions,
             first_byte: options.first_byte.unwrap_or(self.response_timeout),
             between_bytes: options.between_bytes,
+            places: None,
         };
         let fresh = ConnectionOpener {
             dialer: self.dialer(),
@@ -63,7 +64,7 @@ impl Origins {
             client,
             answer: self.caps.answer,
         };
-        send_on(&course, request, &AnyDestination, async || fresh.ready().await).await
+        send_on(&course, request, &AnyDestination, async |_| fresh.ready().await).await
     }
 
     /// Returns whether `server` takes a connection.

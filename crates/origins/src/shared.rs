@@ -7,6 +7,7 @@
 
 use super::error::SendError;
 use super::known_origins::KnownOrigin;
+use super::places::OriginQueue;
 use super::pool::{OpenConnection, PoolCaps, PoolKey, SweepLeft, SweepState};
 use super::server::OriginServer;
 use http::Version;
@@ -15,6 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Weak;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -22,6 +24,9 @@ use tokio::time::Instant;
 /// Requests at once over one line, however many its server takes: what RFC 9113 §6.5.2 would have
 /// every server take. Then one more is opened.
 const STREAMS_MAX: usize = 100;
+
+/// Time for which a line carries requests of its core while others wait for its place.
+const TURN: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 struct H2Connections {
@@ -61,6 +66,8 @@ struct H2Connection {
     in_flight: Cell<usize>,
     requests: Cell<u32>,
     state: Cell<OpenStanding>,
+    /// Requests that wait for a place like its own, where these are bounded.
+    queue: Option<Weak<OriginQueue>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,7 +223,7 @@ impl KnownServer {
 
 impl H2Connection {
     fn new(open: OpenConnection, caps: PoolCaps) -> Self {
-        let OpenConnection { sender, peer, since, requests, counted: _ } = open;
+        let OpenConnection { sender, peer, since, requests, counted: _, queue } = open;
         Self {
             sender: RefCell::new(sender),
             peer,
@@ -226,6 +233,7 @@ impl H2Connection {
             in_flight: Cell::new(0),
             requests: Cell::new(requests),
             state: Cell::new(OpenStanding::Serves),
+            queue,
         }
     }
 
@@ -240,6 +248,20 @@ impl H2Connection {
             at_once: 0,
             unused: if is_idle { unused } else { Duration::ZERO },
         }
+    }
+
+    /// There may be room for a request that waits on this core.
+    fn released(&self) {
+        if let Some(queue) = self.queue.as_ref().and_then(Weak::upgrade) {
+            queue.released_here();
+        }
+    }
+
+    /// True if its place is wanted on another core, and it has served this one for a while.
+    fn is_wanted_elsewhere(&self, now: Instant) -> bool {
+        let queue = self.queue.as_ref().and_then(Weak::upgrade);
+        queue.is_some_and(|queue| queue.waiting_elsewhere() > 0)
+            && (self.in_flight.get() == 0 || self.since + TURN <= now)
     }
 
     /// True if it will carry further requests.
@@ -281,7 +303,18 @@ impl Drop for StreamPermit {
     fn drop(&mut self) {
         self.line.in_flight.set(self.line.in_flight.get() - 1);
         self.line.used.set(Instant::now());
+        self.line.released();
     }
+}
+
+/// Lines whose places are wanted on other cores get no more requests, and end with their last.
+pub(super) fn leave_wanted() {
+    LINES.with_borrow_mut(|lines| {
+        let now = Instant::now();
+        for known in lines.servers.values_mut() {
+            known.lines.retain(|line| !line.is_wanted_elsewhere(now));
+        }
+    });
 }
 
 /// Drops lines that carry no more, and what servers were heard to speak: they change.

@@ -11,7 +11,7 @@ use super::origin::{Origin, OriginScheme, UrlHost};
 use super::origin_connection::OriginConnection;
 use super::parent::{ParentKind, ParentProxy};
 use super::proxy_route::{KnownParent, ProxyRoute, RouteStep};
-use super::send::{Origins, send_on};
+use super::send::{Origins, SendOptions, send_on};
 use super::socks4a;
 use super::speak::speak_as_agreed;
 use super::versions::UsableVersions;
@@ -83,7 +83,7 @@ impl Origins {
             let via = request.headers().clone();
             let versions = UsableVersions::default_for(origin, &via);
             let course = self.default_options(origin.clone(), known.number, versions);
-            return send_on(&course, request, guard_of_parents(), async || {
+            return send_on(&course, request, guard_of_parents(), async |place| {
                 let dialer = self.dialer();
                 let (connection, peer) =
                     dialer.tunnel_through(parent, &origin.host, origin.port, &via).await?;
@@ -93,7 +93,7 @@ impl Origins {
                         dialer.secure(connection, &origin.host, versions).await?
                     }
                 };
-                speak_as_agreed(connection, peer, course.caps.answer).await
+                speak_as_agreed(connection, peer, course.caps.answer, place).await
             })
             .await;
         }
@@ -106,10 +106,14 @@ impl Origins {
         if let Some(field) = parent.authorization() {
             request.headers_mut().insert(PROXY_AUTHORIZATION, field);
         }
-        let course = self.default_options(parent.origin(), known.number, UsableVersions::Http1);
-        let sent = send_on(&course, request, guard_of_parents(), async || {
+        // Connections to the parent itself are for all origins: they are not counted.
+        let course = SendOptions {
+            places: None,
+            ..self.default_options(parent.origin(), known.number, UsableVersions::Http1)
+        };
+        let sent = send_on(&course, request, guard_of_parents(), async |_| {
             let (connection, peer) = self.dialer().dial_parent(parent).await?;
-            speak_as_agreed(connection, peer, course.caps.answer).await
+            speak_as_agreed(connection, peer, course.caps.answer, None).await
         });
         sent.await.map_err(|mut unanswered| {
             if let Some(unsent) = &mut unanswered.unsent_request {

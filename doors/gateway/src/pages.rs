@@ -89,7 +89,8 @@ pub(crate) fn unavailable(wait: Duration) -> Response<Body> {
 /// The one place where a failure behind becomes a status.
 pub(crate) fn error_page(why: &SendError) -> Response<Body> {
     match why.blame() {
-        Blame::Origin | Blame::Guard => {
+        // Its pools bound requests, not connections.
+        Blame::Origin | Blame::Guard | Blame::Busy => {
             page(StatusCode::BAD_GATEWAY, "The server behind does not answer.\n".into())
         }
         Blame::Slow => {

@@ -220,7 +220,10 @@ impl PoolRequest<'_> {
                     SendError::Closed => RetryCause::Closed,
                     SendError::Timeout => RetryCause::Timeout,
                     SendError::BadResponse(_) => RetryCause::Garbage,
-                    SendError::Dial(_) | SendError::BodyTooLarge | SendError::BodyBroken => {
+                    SendError::Dial(_)
+                    | SendError::Busy(_)
+                    | SendError::BodyTooLarge
+                    | SendError::BodyBroken => {
                         return false;
                     }
                 };
@@ -305,7 +308,7 @@ impl ExchangeOutcome {
                     self.lease.record(AttemptOutcome::Failure, now);
                 }
                 // The client's doing.
-                SendError::BodyTooLarge | SendError::BodyBroken => {}
+                SendError::Busy(_) | SendError::BodyTooLarge | SendError::BodyBroken => {}
             },
         }
     }

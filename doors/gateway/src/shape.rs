@@ -113,7 +113,7 @@ pub(crate) fn shape(
         GatewayOutcome::Failed(why) => {
             let source = match why.blame() {
                 Blame::Client => Source::Refused,
-                Blame::Origin | Blame::Slow | Blame::Guard => Source::Failed,
+                Blame::Origin | Blame::Slow | Blame::Guard | Blame::Busy => Source::Failed,
             };
             ShapedAnswer::own_page(pages::error_page(&why), source, reader)
         }

@@ -191,6 +191,7 @@ impl NotCarried {
             Self::Dial(why) => match why.blame() {
                 Blame::Guard | Blame::Client => (Count::SpliceForbidden, Source::Refused, 403),
                 Blame::Origin => (Count::SpliceUnreached, Source::Failed, 502),
+                Blame::Busy => (Count::SpliceFull, Source::Refused, 503),
                 Blame::Slow => (Count::SpliceUnreached, Source::Failed, 504),
             },
         }

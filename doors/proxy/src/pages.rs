@@ -8,7 +8,7 @@ use http::header::{ALLOW, HeaderName, HeaderValue, LOCATION, PROXY_AUTHENTICATE,
 use http::{Method, Response, StatusCode};
 use http_engine::{Body, reply};
 use http_front::pages::plain;
-use origins::{Blame, DialError, SendError};
+use origins::{Blame, DialError, OriginBusy, SendError};
 use policy::RuleText;
 use vocab::DomainName;
 
@@ -200,6 +200,7 @@ pub(crate) fn error_page(subject: &str, why: &SendError) -> Response<Body> {
         Blame::Slow => StatusCode::GATEWAY_TIMEOUT,
         Blame::Client => StatusCode::BAD_REQUEST,
         Blame::Guard => StatusCode::FORBIDDEN,
+        Blame::Busy => StatusCode::SERVICE_UNAVAILABLE,
     };
     let error = match why {
         SendError::Dial(DialError::NoAddress(_)) => "tidegate; error=dns_error",
@@ -211,6 +212,9 @@ pub(crate) fn error_page(subject: &str, why: &SendError) -> Response<Body> {
         SendError::Dial(DialError::Timeout) => "tidegate; error=connection_timeout",
         SendError::Dial(DialError::Tls(_)) => "tidegate; error=tls_protocol_error",
         SendError::Dial(DialError::Parent(_)) => "tidegate; error=destination_unavailable",
+        SendError::Busy(OriginBusy::QueueFull | OriginBusy::TooLong) => {
+            "tidegate; error=connection_limit_reached"
+        }
         SendError::Closed => "tidegate; error=connection_terminated",
         SendError::Timeout => "tidegate; error=http_response_timeout",
         SendError::BadResponse(_) => "tidegate; error=http_protocol_error",

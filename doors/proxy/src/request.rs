@@ -369,7 +369,7 @@ fn shape(trip: &ProxyContext<'_>, page: PageSubject<'_>, outcome: ProxyOutcome) 
         ProxyOutcome::Failed(why) => {
             let source = match why.blame() {
                 Blame::Guard | Blame::Client => Source::Refused,
-                Blame::Origin | Blame::Slow => Source::Failed,
+                Blame::Origin | Blame::Slow | Blame::Busy => Source::Failed,
             };
             (page.reader.render_for(pages::error_page(page.text, &why)), source)
         }

@@ -75,6 +75,11 @@ pub struct Settings {
     pub connections: u32,
     /// Connections that one client may hold. Default 1024.
     pub connections_per_client: u32,
+    /// Connections to one origin (scheme, host and port) that may be open at once, idle ones
+    /// included, all clients and cores together; one of HTTP/2 counts once. Requests beyond wait
+    /// for one, 1000 at most and for 30 s at most; then 503. Of tunnels and of connections to a
+    /// `parent` itself there is no bound. Default: none; from 1 to 10000.
+    pub connections_per_origin: Option<u32>,
     /// Other proxies to send everything through that `parents` does not: one, or several that are
     /// tried in turn when one cannot be reached. `http://USER:PASSWORD@HOST:PORT`, `https://…`,
     /// `socks5://…`, `socks4a://…` or `direct`. Default: direct.
@@ -152,6 +157,7 @@ impl Default for Settings {
             response_head: AnswerHeadSettings::default(),
             connections: 10_000,
             connections_per_client: 1_024,
+            connections_per_origin: None,
             parent: None,
             parents: Vec::new(),
             source: Vec::new(),

@@ -15,6 +15,7 @@ use origins::{Origin, OriginLimits, Origins};
 use redirector::UrlRedirector;
 use scripting::{LuauScript, ScriptPlace};
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use vocab::{Complaint, Name, Now};
 
@@ -47,6 +48,7 @@ impl ProxySetup {
         let limits = OriginLimits {
             response_timeout: settings.response_timeout.0.0,
             answer: settings.response_head.limits(),
+            connections_max: settings.connections_per_origin.and_then(NonZeroU32::new),
             ..Default::default()
         };
         let access = settings.auth.as_ref().map(|auth| ProxyAccess::open(auth, &parts.base));

@@ -36,8 +36,9 @@ const ABSENT: [(&[&str], &str); 19] = [
         "answers that vary are kept side by side, each for the requests that it fits",
     ),
     (
-        &["serverSlots", "serverSlots1", "serverMaxSlots", "serverExpireTime"],
-        "an origin gets as many connections as it is asked things at once",
+        &["serverSlots", "serverSlots1", "serverExpireTime"],
+        "an origin gets as many connections as it is asked things at once, up to \
+         proxy.connections_per_origin",
     ),
     (
         &["serverIdleTimeout", "maxConnectionAge", "maxConnectionRequests"],

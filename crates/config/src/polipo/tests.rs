@@ -44,6 +44,7 @@ censoredHeaders = from, accept-language
 censorReferer = maybe
 disableVia = false
 serverTimeout = 1m30s
+serverMaxSlots = 6
 chunkHighMark = 819200
 relaxTransparency = true
 diskCacheRoot = "/var/cache/polipo/"
@@ -56,6 +57,7 @@ diskCacheRoot = "/var/cache/polipo/"
     assert_eq!(proxy["censor"], json!(["from", "accept-language"]));
     assert_eq!((&proxy["referer"], &proxy["via"]), (&json!("same-site"), &json!("on")));
     assert_eq!(proxy["response_timeout"], json!("90s"));
+    assert_eq!(proxy["connections_per_origin"], json!(6));
     assert_eq!(proxy["cache"]["memory"], json!("800KiB"));
     assert_eq!(proxy["cache"]["stale"], json!("always"));
     assert_eq!(proxy["cache"]["disk"]["path"], json!("proxy-cache"));

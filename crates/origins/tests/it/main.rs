@@ -10,6 +10,7 @@ mod goodbyes;
 mod http2;
 mod known;
 mod patience;
+mod places;
 mod proxy_header;
 mod raw;
 mod repeated;

@@ -4,6 +4,7 @@
 
 use super::{Settings, parents, passing};
 use crate::url_rules;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 use vocab::{Complaint, Door, Listen, TimeSpan};
 
@@ -12,6 +13,8 @@ const TUNNEL_IDLE_MAX: Duration = Duration::from_hours(24);
 /// An hour is longer than any report takes that a person waits for.
 const RESPONSE_TIMEOUT_MAX: Duration = Duration::from_hours(1);
 
+/// Connections to one origin: more of them than this bound nothing.
+const PER_ORIGIN: RangeInclusive<u32> = 1..=10_000;
 /// Names that are looked through one by one for each request.
 const NAMES_MAX: usize = 1000;
 /// Rules of freshness, each of which a URL may be held against.
@@ -58,6 +61,10 @@ impl Settings {
         if self.connections == 0 || self.connections_per_client == 0 {
             let path = if self.connections == 0 { "connections" } else { "connections_per_client" };
             complaints.push(Complaint::new(path, "at least one connection is needed"));
+        }
+        if self.connections_per_origin.is_some_and(|most| !PER_ORIGIN.contains(&most)) {
+            let complaint = Complaint::new("connections_per_origin", "it is out of bounds");
+            complaints.push(complaint.remedy("write a number from 1 to 10000, or leave it out"));
         }
         if self.rebinding_allow.len() > NAMES_MAX {
             let message =

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 /// Holds what is listed.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CacheArgs {
-    /// A host, or the beginning of URLs (http://host/path) [default: every site, with counts]
+    /// A host, or the beginning of URLs with their scheme [default: every site, with counts]
     #[arg(value_name = "SITE-OR-URL")]
     what: Option<String>,
     /// In the cache of this door alone [proxy, gateway; default: both]
