@@ -14,11 +14,10 @@ use crate::launcher::SignerLauncher;
 use crate::leaf::{LeafCertificate, LeafKey, LeafNames, RsaKey};
 use crate::mint_error::MintError;
 use crate::mint_policy::MintPolicy;
-use crate::names::{self, BadName};
+use crate::names;
 use crate::program::SignerProgram;
 use crate::sealed_memory::SealedMemory;
 use crate::settings::{Settings, VouchMode};
-use crate::subject::{CertificateSubject, IDENTITY_NAMES_MAX};
 use crate::supervisor::{SignerStart, SignerStartError, SignerSuccession, SignerSupervisor};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -26,13 +25,12 @@ use rate_limit::{ClientBuckets, ClientRate, TokenTaken};
 use rustls::sign::CertifiedKey;
 use std::fmt;
 use std::net::IpAddr;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 use vocab::Now;
 
+mod own_leaves;
 #[cfg(test)]
 mod tests;
 
@@ -80,6 +78,8 @@ enum LeafNameSet {
     Alone(LeafCoverage),
     /// A bundle's number.
     Bundle(u64),
+    /// An address of ours, and no name.
+    Address(IpAddr),
 }
 
 #[derive(Clone)]
@@ -375,7 +375,13 @@ impl Signer {
             KeyKind::Rsa => self.rsa().await?,
         };
         let blocked = |names| SigningOrder::Blocked { names, key: kind };
-        let mut signed = self.order(blocked(names.to_vec()), now).await;
+        let order = match &key.names {
+            LeafNameSet::Address(address) => {
+                SigningOrder::Own { names: Vec::new(), addresses: vec![*address] }
+            }
+            LeafNameSet::Alone(_) | LeafNameSet::Bundle(_) => blocked(names.to_vec()),
+        };
+        let mut signed = self.order(order, now).await;
         let is_alone = matches!(key.names, LeafNameSet::Alone(_));
         let is_wide = matches!(names, [LeafCoverage::WithWildcard(_)]);
         if is_alone && is_wide && signed == Err(MintError::NotBlocked) {
@@ -405,33 +411,6 @@ impl Signer {
         // The authority itself is not sent: who trusts it has it.
         let certified = CertifiedKey::new(vec![leaf.into()], Arc::clone(&leaf_key.signing));
         Ok(LeafCertificate::new(certified, names, now))
-    }
-
-    /// A leaf for the administrator's own names and addresses, and the time by the wall clock, in
-    /// milliseconds, within which it need not be made anew. No policy is asked: these names were
-    /// written by whoever could have our key anyway. Holds up the thread for
-    /// as long as `patience` until the signer's process answers.
-    pub fn server_leaf(
-        &self,
-        subject: &CertificateSubject,
-        patience: Duration,
-        now: Now,
-    ) -> Result<(CertifiedKey, Range<u64>), MintError> {
-        let count = subject.names.len() + subject.addresses.len();
-        if !(1..=IDENTITY_NAMES_MAX).contains(&count) {
-            return Err(MintError::BadName(BadName::Length));
-        }
-        let names = subject.names.iter().map(|name| names::own_name(name));
-        let names = names.collect::<Result<_, _>>().map_err(MintError::BadName)?;
-        let order = SigningOrder::Own { names, addresses: subject.addresses.clone() };
-        let leaf = match &self.issuer_handle {
-            IssuerHandle::InProcess(issuer) => issue(issuer, &order, now),
-            IssuerHandle::Process(supervisor) => {
-                supervisor.order_blocking(order, patience).map_err(MintError::from)
-            }
-        }?;
-        let certified = CertifiedKey::new(vec![leaf.into()], Arc::clone(&self.p256.signing));
-        Ok((certified, now.unix_ms..now.unix_ms + RENEW_AFTER_DAYS * DAY_MS))
     }
 
     async fn order(&self, order: SigningOrder, now: Now) -> Result<Vec<u8>, MintError> {

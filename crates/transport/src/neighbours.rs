@@ -74,6 +74,29 @@ fn interface(came_to: ArrivedAt, now: Now) -> Option<&'static str> {
     INTERFACES.find(now, InterfaceTable::read, |known| known.name(came_to))
 }
 
+/// True if an interface of this machine has this address: what the kernel says, whatever it would
+/// let a socket be bound to (`ip_nonlocal_bind`, `IP_TRANSPARENT`).
+pub fn is_interface_address(address: IpAddr, now: Now) -> bool {
+    let address = address.to_canonical();
+    let has = |known: &InterfaceTable| known.addresses.contains_key(&address).then_some(());
+    address.is_loopback() || INTERFACES.find(now, InterfaceTable::read, has).is_some()
+}
+
+/// The addresses of an interface now, in their order; those that need its name beside them
+/// (link-local ones of IPv6) are left out, as are those that another interface has too.
+pub fn interface_addresses(interface: &str) -> io::Result<Vec<IpAddr>> {
+    let names = rtnetlink::links(ENTRIES_MAX)?;
+    let index = names.into_iter().find(|(_, name)| name == interface).map(|(index, _)| index);
+    let index = index.ok_or(io::ErrorKind::NotFound)?;
+    let is_scoped =
+        |address: &IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
+    let all = rtnetlink::addresses(ENTRIES_MAX)?.into_iter();
+    let its = all.filter(|(_, of)| *of == Some(index)).map(|(address, _)| address);
+    let mut its: Vec<IpAddr> = its.filter(|address| !is_scoped(address)).collect();
+    its.sort_unstable();
+    Ok(its)
+}
+
 fn mac(client: IpAddr, now: Now) -> Option<MacAddress> {
     let client = client.to_canonical();
     if client.is_loopback() {
@@ -176,6 +199,16 @@ mod tests {
 
     fn at(mono_ms: u64) -> Now {
         Now { unix_ms: 0, mono_ms }
+    }
+
+    #[test]
+    fn the_addresses_of_an_interface_are_found_by_its_name() {
+        assert!(interface_addresses("lo").unwrap().contains(&"127.0.0.1".parse().unwrap()));
+        let absent = interface_addresses("nosuch0").unwrap_err();
+        assert_eq!(absent.kind(), io::ErrorKind::NotFound);
+        let now = Now { unix_ms: 0, mono_ms: 10_000 };
+        assert!(is_interface_address("127.0.0.9".parse().unwrap(), now));
+        assert!(!is_interface_address("192.0.2.77".parse().unwrap(), now));
     }
 
     #[test]

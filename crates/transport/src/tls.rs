@@ -6,10 +6,12 @@
 //! told to trust besides; only [`ClientTls::checking`] and [`ClientTls::with_options`] ask for
 //! less, or for more.
 
+mod chosen_config;
 mod client;
 mod client_hello;
 mod failed;
 mod files;
+mod handshake_error;
 mod handshake_permit;
 mod hello;
 mod identity;
@@ -27,14 +29,12 @@ pub use files::{
     FILES_LOOK_EVERY, FilesError, FilesNews, FilesWatch, IdentityFiles, PEM_FILE_BYTES_MAX,
     WatchedIdentity, cache_pem, read_pem,
 };
+pub use handshake_error::{DistrustSign, HandshakeError};
 pub use handshake_permit::HANDSHAKES_PER_CORE_MAX;
 pub use hello::{HELLO_BYTES_MAX, HelloFacts, PREFIX_BYTES, peek_hello};
 pub use identity::{OwnCertificate, OwnName, ServerIdentity};
 pub use pins::{PINS_MAX, VerifyMode, key_pin};
-pub use server::{
-    DistrustSign, HANDSHAKE_DEADLINE, HandshakeError, ServerTls, SessionSecrets, TlsStream,
-    TlsVersion,
-};
+pub use server::{HANDSHAKE_DEADLINE, ServerTls, SessionSecrets, TlsStream, TlsVersion};
 pub(crate) use server_config::server_config;
 pub use sites::{ClientAuthorities, ClientCertificates, SiteIdentity};
 

@@ -5,6 +5,7 @@
 use super::*;
 use crate::issuer::{OwnServerNames, SigningRefusal};
 use crate::mint_policy::MintNothing;
+use crate::names::BadName;
 use crate::settings::BundleMode;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;

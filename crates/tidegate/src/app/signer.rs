@@ -20,6 +20,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use transport::own_addresses;
+use vocab::Scheme;
 
 /// The signer for a running program. With a pixel door its process starts now, since any handshake
 /// may need it; otherwise when a door first wants a certificate for itself. An authority that
@@ -121,6 +122,10 @@ fn names(plan: &Plan) -> HashSet<String> {
 /// The addresses that our encrypted listeners are known by.
 fn addresses(plan: &Plan) -> Vec<IpAddr> {
     let own = plan.file.own_certificates().into_iter();
-    let listening: Vec<_> = own.flat_map(|placed| placed.certificate.listening).collect();
+    let own = own.flat_map(|placed| placed.certificate.listening);
+    // The pixel door has certificates for names, and for its addresses where none is asked for.
+    let pixel = plan.file.pixel.iter().flat_map(|pixel| pixel.listen.iter());
+    let pixel = pixel.filter(|listen| listen.scheme == Scheme::Https).map(|listen| listen.address);
+    let listening: Vec<_> = own.chain(pixel).collect();
     own_addresses(&listening)
 }

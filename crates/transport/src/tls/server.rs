@@ -1,17 +1,19 @@
-//! The server side of TLS: certificates by name, and why a handshake failed.
+//! The server side of TLS: handshakes with certificates by name, and connections.
 
+use super::chosen_config::{ChosenConfig, minted};
+use super::handshake_error::HandshakeError;
 use super::handshake_permit::HandshakePermit;
 use super::records::RecordProgress;
 use super::server_config::server_config;
 use super::sites::{SiteIdentity, TlsSites};
-use super::{Alpn, BadPem, PROVIDER, ServerIdentity, certificates, library_error};
+use super::{Alpn, BadPem, PROVIDER, ServerIdentity, certificates};
 use crate::stream::Stream;
+use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::server::{Acceptor, ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
-use rustls::{AlertDescription, ServerConfig, SignatureScheme};
-use signer::{BadName, ClientSignatures, LeafNames, MintError, Signer};
+use signer::{LeafNames, Signer};
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
@@ -24,19 +26,6 @@ use tokio_rustls::LazyConfigAcceptor;
 
 /// A handshake may take so long; doors pass it unless they know better.
 pub const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(5);
-
-/// Tells how a client said that it does not trust our certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DistrustSign {
-    /// Alert `unknown_ca`: the authority is not installed there.
-    UnknownCa,
-    /// Alert `bad_certificate`: often an app that pins its server's certificate.
-    BadCertificate,
-    /// Alert `certificate_unknown`: what browsers send for any reason of theirs.
-    CertificateUnknown,
-    /// Alert `certificate_expired`: a clock is wrong, there or here.
-    Expired,
-}
 
 /// A version of TLS that servers here speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,36 +45,6 @@ pub enum SessionSecrets {
     Resumed,
 }
 
-/// Why a handshake failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HandshakeError {
-    /// Not done within its time.
-    Timeout,
-    /// The core has as many handshakes under way as it may; nothing of this one was read.
-    Busy,
-    /// The first bytes are not TLS, or not a well-formed first message of it.
-    NotTls,
-    /// The policy does not block this name, so no certificate is made for it.
-    NameNotBlocked(String),
-    /// The name is none that a certificate may carry.
-    BadName(String),
-    /// The client named no server, so there is nothing to make a certificate for.
-    NoName,
-    /// The client caused too many certificates in a short time.
-    RateLimited(String),
-    /// The signer's process was not there in time.
-    Unsigned(String),
-    /// The client does not trust the certificate.
-    ClientDistrusts(DistrustSign),
-    /// The client went away before it had our certificate.
-    Closed,
-    /// The client went away when it had our certificate, without a word. That may mean distrust, or
-    /// that it wanted no connection any more.
-    ClosedAtCertificate,
-    /// Anything else, in the library's words.
-    Other(String),
-}
-
 /// The server side of TLS.
 #[derive(Clone)]
 pub struct ServerTls(CertificateChoice);
@@ -103,6 +62,8 @@ pub struct TlsStream<S = Stream> {
     stream: tokio_rustls::server::TlsStream<S>,
     site: usize,
     names: Option<Arc<LeafNames>>,
+    /// The address of ours that its certificate is for, where that is for no name.
+    own_address: Option<IpAddr>,
     records: RecordProgress,
 }
 
@@ -176,8 +137,20 @@ impl ServerTls {
         client: IpAddr,
         deadline: Duration,
     ) -> Result<TlsStream<S>, HandshakeError> {
+        self.accept_at(stream, client, deadline, || None).await
+    }
+
+    /// The same where a client that asks for no name may be shown a certificate for the address of
+    /// ours that it has come to: `own_address` says which, and is asked then alone.
+    pub async fn accept_at<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: S,
+        client: IpAddr,
+        deadline: Duration,
+        own_address: impl FnOnce() -> Option<IpAddr>,
+    ) -> Result<TlsStream<S>, HandshakeError> {
         let _place = HandshakePermit::acquire().ok_or(HandshakeError::Busy)?;
-        match tokio::time::timeout(deadline, self.handshake(stream, client)).await {
+        match tokio::time::timeout(deadline, self.handshake(stream, client, own_address)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(HandshakeError::Timeout),
         }
@@ -187,65 +160,41 @@ impl ServerTls {
         &self,
         stream: S,
         client: IpAddr,
+        own_address: impl FnOnce() -> Option<IpAddr>,
     ) -> Result<TlsStream<S>, HandshakeError> {
         // The library bounds the first message at 64 KiB.
         let hello = LazyConfigAcceptor::new(Acceptor::default(), stream)
             .await
             .map_err(|why| HandshakeError::before_hello(&why))?;
-        let config = match &self.0 {
-            CertificateChoice::Given(config) => Ok((0, Arc::clone(config), None)),
+        let chosen = match &self.0 {
+            CertificateChoice::Given(config) => Ok(ChosenConfig::given(0, Arc::clone(config))),
             CertificateChoice::Sites(sites) => {
                 let chosen = sites.choose(hello.client_hello().server_name());
-                let chosen = chosen.map(|(site, config)| (site, Arc::clone(config), None));
+                let chosen = chosen.map(|(site, config)| ChosenConfig::given(site, config.clone()));
                 chosen.ok_or(HandshakeError::NoName)
             }
             CertificateChoice::Minted(signer) => {
-                let now = crate::clock::now();
-                let asked = hello.client_hello();
-                let verifies = verifies(&asked);
-                match asked.server_name().map(str::to_owned) {
-                    None => Err(HandshakeError::NoName),
-                    Some(name) => signer
-                        .leaf(&name, client, verifies, now)
-                        .await
-                        .map(|leaf| (0, leaf.server_config(server_config), Some(leaf.names)))
-                        .map_err(|why| HandshakeError::from_mint(why, &name)),
-                }
+                minted(signer, &hello.client_hello(), client, own_address).await
             }
         };
-        match config {
-            Ok((site, config, names)) => match hello.into_stream(config).await {
-                Ok(stream) => {
-                    Ok(TlsStream { stream, site, names, records: RecordProgress::default() })
-                }
-                Err(why) => Err(HandshakeError::after_hello(&why)),
-            },
+        match chosen {
+            Ok(ChosenConfig { config, site, names, own_address }) => {
+                let stream = hello.into_stream(config).await;
+                let stream = stream.map_err(|why| HandshakeError::after_hello(&why))?;
+                Ok(TlsStream {
+                    stream,
+                    site,
+                    names,
+                    own_address,
+                    records: RecordProgress::default(),
+                })
+            }
             Err(why) => {
                 // Fails by design, after its alert has been written.
                 drop(hello.into_stream(Arc::clone(&REFUSE)).await);
                 Err(why)
             }
         }
-    }
-}
-
-/// Which leaves a client can verify. The list is mandatory in TLS 1.3 (RFC 8446 §4.2.3); the
-/// library puts the one that RFC 5246 §7.4.1.4.1 presumes where TLS 1.2 leaves it out.
-fn verifies(hello: &ClientHello<'_>) -> ClientSignatures {
-    use SignatureScheme as Scheme;
-    let is_ecdsa = |scheme: &Scheme| {
-        matches!(
-            *scheme,
-            Scheme::ECDSA_NISTP256_SHA256
-                | Scheme::ECDSA_NISTP384_SHA384
-                | Scheme::ECDSA_NISTP521_SHA512
-                | Scheme::ECDSA_SHA1_Legacy
-        )
-    };
-    if hello.signature_schemes().iter().any(is_ecdsa) {
-        ClientSignatures::Ecdsa
-    } else {
-        ClientSignatures::RsaOnly
     }
 }
 
@@ -299,6 +248,12 @@ impl<S> TlsStream<S> {
         self.names.as_ref()
     }
 
+    /// The address of ours that the certificate made for this connection is for; none where it is
+    /// for names.
+    pub const fn own_address(&self) -> Option<IpAddr> {
+        self.own_address
+    }
+
     /// The certificate that the client showed, as DER; it has been verified, at the latest when
     /// the session began that this connection resumes.
     pub fn client_certificate(&self) -> Option<&[u8]> {
@@ -316,66 +271,6 @@ impl TlsStream {
     /// The other end.
     pub fn peer(&self) -> SocketAddr {
         self.tcp().peer()
-    }
-}
-
-impl HandshakeError {
-    fn from_mint(why: MintError, name: &str) -> Self {
-        match why {
-            MintError::NotBlocked
-            | MintError::NotOurName
-            | MintError::Excluded
-            | MintError::BadName(BadName::PublicSuffix) => {
-                Self::NameNotBlocked(name.to_ascii_lowercase())
-            }
-            MintError::BadName(_) => Self::BadName(name.to_owned()),
-            MintError::RateLimited => Self::RateLimited(name.to_ascii_lowercase()),
-            MintError::Unavailable(_) => Self::Unsigned(name.to_ascii_lowercase()),
-            MintError::Crypto(why) => Self::Other(why),
-        }
-    }
-
-    fn before_hello(why: &io::Error) -> Self {
-        match library_error(why) {
-            Some(_) => Self::NotTls,
-            None => Self::from_io(why),
-        }
-    }
-
-    fn after_hello(why: &io::Error) -> Self {
-        match library_error(why) {
-            Some(rustls::Error::AlertReceived(alert)) => match alert {
-                AlertDescription::UnknownCA => Self::ClientDistrusts(DistrustSign::UnknownCa),
-                AlertDescription::BadCertificate => {
-                    Self::ClientDistrusts(DistrustSign::BadCertificate)
-                }
-                AlertDescription::CertificateUnknown => {
-                    Self::ClientDistrusts(DistrustSign::CertificateUnknown)
-                }
-                AlertDescription::CertificateExpired => {
-                    Self::ClientDistrusts(DistrustSign::Expired)
-                }
-                AlertDescription::CloseNotify | AlertDescription::UserCanceled => {
-                    Self::ClosedAtCertificate
-                }
-                other => Self::Other(format!("the client sent the alert {other:?}")),
-            },
-            Some(other) => Self::Other(other.to_string()),
-            None => match Self::from_io(why) {
-                Self::Closed => Self::ClosedAtCertificate,
-                other => other,
-            },
-        }
-    }
-
-    pub(super) fn from_io(why: &io::Error) -> Self {
-        match why.kind() {
-            io::ErrorKind::UnexpectedEof
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::BrokenPipe => Self::Closed,
-            _ => Self::Other(why.to_string()),
-        }
     }
 }
 
@@ -420,35 +315,3 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TlsStream<S> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
-
-impl fmt::Display for HandshakeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Timeout => f.write_str("the handshake took too long"),
-            Self::Busy => f.write_str("too many handshakes are under way"),
-            Self::NotTls => f.write_str("what came is not TLS"),
-            Self::NameNotBlocked(name) => write!(f, "{name} is not blocked"),
-            Self::BadName(name) => write!(f, "{name:?} is no host name"),
-            Self::NoName => f.write_str("the client named no server"),
-            Self::RateLimited(name) => write!(f, "too many new names at once; {name} must wait"),
-            Self::ClientDistrusts(DistrustSign::UnknownCa) => {
-                f.write_str("the client does not know the authority (unknown_ca)")
-            }
-            Self::ClientDistrusts(DistrustSign::BadCertificate) => {
-                f.write_str("the client rejects the certificate (bad_certificate)")
-            }
-            Self::ClientDistrusts(DistrustSign::CertificateUnknown) => {
-                f.write_str("the client rejects the certificate (certificate_unknown)")
-            }
-            Self::ClientDistrusts(DistrustSign::Expired) => {
-                f.write_str("the client takes the certificate for expired (certificate_expired)")
-            }
-            Self::Closed => f.write_str("the client went away during the handshake"),
-            Self::ClosedAtCertificate => f.write_str("the client went away at our certificate"),
-            Self::Unsigned(name) => write!(f, "the signer does not answer for {name}"),
-            Self::Other(why) => write!(f, "the handshake failed: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for HandshakeError {}
