@@ -137,6 +137,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(counts::top))
         .routes(routes!(requests::requests))
         .routes(routes!(requests::request))
+        .routes(routes!(requests::inspected))
         .routes(routes!(notes::notes))
         .routes(routes!(why::why))
         .routes(routes!(state::lists))

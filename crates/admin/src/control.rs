@@ -4,9 +4,9 @@
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
 use crate::model::{
-    AllowInfo, CachePage, ClientTrust, DnsCacheInfo, ListInfo, ListUpdateOutcome, NewServer,
-    OriginInfo, PoolInfo, ProgramInfo, ReloadOutcome, StoreInfo, TakeBackRequest, TakenBack,
-    UpdateRequest, UpstreamInfo, WhyAnswer,
+    AllowInfo, CachePage, ClientTrust, DnsCacheInfo, InspectedInfo, ListInfo, ListUpdateOutcome,
+    NewServer, OriginInfo, PoolInfo, ProgramInfo, ReloadOutcome, StoreInfo, TakeBackRequest,
+    TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
 };
 use ledger::Collector;
 use std::net::IpAddr;
@@ -83,6 +83,9 @@ pub trait ProgramControl: Send + Sync + 'static {
 
     /// Takes back what is stored, in the stores of these doors; or says why that does not last.
     fn purge_stores(&self, what: &TakeBackRequest) -> Result<TakenBack, ControlRefusal>;
+
+    /// Bodies that pages posted to blocked hosts, as far as they are kept, the newest first.
+    fn inspected(&self) -> Vec<InspectedInfo>;
 
     /// The CA certificate, as PEM; none if no door mints certificates.
     fn ca_pem(&self) -> Option<String>;

@@ -8,6 +8,7 @@
 mod allows;
 mod cache_index;
 mod clients;
+mod inspected;
 mod lists;
 mod notes;
 mod origins;
@@ -20,6 +21,7 @@ pub use self::cache_index::{
     CacheIndex, CachePage, CacheQuery, CachedResponse, CachedSite, CachedUrl,
 };
 pub use self::clients::{ClientTrust, ClientsTrust};
+pub use self::inspected::{InspectedInfo, InspectedList};
 pub use self::lists::{
     ListInfo, ListUpdateOutcome, ListsInfo, SkippedCount, SkippedLine, SubscriptionInfo,
     UpdateRequest, UpdatedList,

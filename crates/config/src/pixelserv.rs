@@ -15,8 +15,8 @@ const HOME: [&str; 6] =
 /// Options of pixelserv-tls that have a counterpart here.
 #[derive(Clone, Debug)]
 pub struct PixelservOptions {
-    /// Where it listens.
-    pub address: IpAddr,
+    /// Where it listens: an address, or those of an interface (`-n`).
+    pub addresses: Vec<IpAddr>,
     /// Ports of HTTP (`-p`); none means 80.
     pub http: Vec<u16>,
     /// Ports of HTTPS (`-k`, `-A`); none means 443.
@@ -25,6 +25,8 @@ pub struct PixelservOptions {
     pub user: Option<String>,
     /// Connections at once (`-T`).
     pub connections: Option<u32>,
+    /// Seconds for which a connection may idle (`-O`).
+    pub idle_secs: Option<u32>,
     /// Use that is made of an address inside a blocked one (`-R`).
     pub onward: OnwardLink,
 }
@@ -43,9 +45,12 @@ pub enum OnwardLink {
 /// and certified.
 pub fn from_pixelserv(options: &PixelservOptions) -> String {
     let ports = |given: &[u16], usual| if given.is_empty() { vec![usual] } else { given.to_vec() };
-    let at = |scheme: &str, port| format!("{scheme}://{}", SocketAddr::new(options.address, port));
-    let http = ports(&options.http, PORTS.0).into_iter().map(|port| at("http", port));
-    let https = ports(&options.https, PORTS.1).into_iter().map(|port| at("https", port));
+    let at = |scheme: &'static str, port: u16| {
+        let sockets = options.addresses.iter().map(move |it| SocketAddr::new(*it, port));
+        sockets.map(move |it| format!("{scheme}://{it}"))
+    };
+    let http = ports(&options.http, PORTS.0).into_iter().flat_map(|port| at("http", port));
+    let https = ports(&options.https, PORTS.1).into_iter().flat_map(|port| at("https", port));
     let mut pixel = json!({
         "listen": http.chain(https).collect::<Vec<_>>(),
         "addresses": [],
@@ -54,6 +59,9 @@ pub fn from_pixelserv(options: &PixelservOptions) -> String {
     });
     if let Some(connections) = options.connections {
         pixel["connections"] = json!(connections);
+    }
+    if let Some(secs) = options.idle_secs {
+        pixel["idle_timeout"] = json!(format!("{}s", secs.clamp(1, 3600)));
     }
     if options.onward == OnwardLink::Followed {
         pixel["redirect"] = json!(true);
@@ -82,11 +90,12 @@ mod tests {
 
     fn options() -> PixelservOptions {
         PixelservOptions {
-            address: "192.168.1.2".parse().unwrap(),
+            addresses: vec!["192.168.1.2".parse().unwrap()],
             http: Vec::new(),
             https: Vec::new(),
             user: None,
             connections: None,
+            idle_secs: None,
             onward: OnwardLink::Shown,
         }
     }
@@ -98,6 +107,7 @@ mod tests {
             https: vec![443, 8443],
             user: Some("nobody".into()),
             connections: Some(300),
+            idle_secs: Some(120),
             onward: OnwardLink::Followed,
             ..options()
         };
@@ -109,13 +119,20 @@ mod tests {
             assert!(pixel.any_name && plan.file.dns.is_none() && plan.file.proxy.is_none());
             assert_eq!(pixel.redirect, options.onward == OnwardLink::Followed);
             assert_eq!(plan.file.user, options.user);
+            let idle = options.idle_secs.map_or(60, u64::from);
+            assert_eq!(pixel.idle_timeout.0.0.as_secs(), idle);
         }
     }
 
     #[test]
-    fn an_address_of_ipv6_stands_in_brackets() {
-        let text =
-            from_pixelserv(&PixelservOptions { address: "fd00::2".parse().unwrap(), ..options() });
-        assert!(text.contains("\"http://[fd00::2]:80\",\"https://[fd00::2]:443\""), "{text}");
+    fn every_address_of_an_interface_is_listened_on_and_ipv6_stands_in_brackets() {
+        let addresses = ["fd00::2", "10.0.0.2"].map(|it| it.parse().unwrap()).to_vec();
+        let text = from_pixelserv(&PixelservOptions { addresses, ..options() });
+        for listener in [
+            "\"http://[fd00::2]:80\",\"http://10.0.0.2:80\"",
+            "\"https://[fd00::2]:443\",\"https://10.0.0.2:443\"",
+        ] {
+            assert!(text.contains(listener), "{text}");
+        }
     }
 }

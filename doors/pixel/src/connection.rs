@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll, Waker};
-use vocab::{DomainName, LinkInfo, Now};
+use vocab::{DomainName, LinkInfo, Name, Now};
 
 /// One connection, as its requests see it.
 pub(crate) struct PixelConnection {
@@ -55,6 +55,19 @@ pub(crate) struct SniHandshake {
     pub(crate) server_name: DomainName,
     /// The names that its certificate is for; none where the door was given one.
     pub(crate) names: Option<Arc<LeafNames>>,
+    /// The address of ours that its certificate is for, where no name was asked for.
+    pub(crate) own_address: Option<IpAddr>,
+}
+
+impl SniHandshake {
+    /// True if its certificate is for this host: a name, or an address, for which the root may
+    /// stand.
+    pub(crate) fn covers(&self, host: Name<'_>) -> bool {
+        if let Some(own) = self.own_address {
+            return host == Name::ROOT || host.as_str().parse() == Ok(own);
+        }
+        self.names.as_ref().is_some_and(|names| names.covers(host.as_str()))
+    }
 }
 
 impl PixelConnection {

@@ -81,9 +81,7 @@ pub(crate) fn decide(
     // RFC 9110 §15.5.20: HTTP/2 lets one connection serve many hosts, those of its certificate.
     let is_covered = match &connection.context.security {
         ConnectionSecurity::Plain => true,
-        ConnectionSecurity::Tls(secured) => {
-            secured.names.as_ref().is_some_and(|it| it.covers(host.as_str()))
-        }
+        ConnectionSecurity::Tls(secured) => secured.covers(host),
     };
     if !is_covered {
         return PixelDecision::NotCovered(verdict);

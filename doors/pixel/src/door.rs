@@ -4,6 +4,7 @@
 
 use crate::answered_names::AnsweredNames;
 use crate::counters::PixelCounters;
+use crate::inspection::{BodyInspection, InspectedBody};
 use crate::settings::Settings;
 use crate::splice_bounds::SpliceBounds;
 use crate::stats::PixelFigures;
@@ -48,6 +49,8 @@ pub struct PixelDoor {
     /// Where they may lead.
     pub(crate) bounds: ArcSwap<SpliceBounds>,
     settings: ArcSwap<Settings>,
+    /// Bodies that are kept for the administrator, as the settings have it.
+    inspection: ArcSwap<BodyInspection>,
     /// When it was opened.
     pub(crate) started: Now,
     /// The caps on its connections, which know how many were refused.
@@ -58,16 +61,21 @@ impl PixelDoor {
     /// A door with settings that [`Settings::check`] finds right.
     pub fn new(settings: Settings, bounds: SpliceBounds, parts: PixelParts) -> Arc<Self> {
         let limits = DoorLimits::new(settings.connection_caps());
+        let inspection = ArcSwap::from_pointee(BodyInspection::new(&settings.inspect));
         let settings = ArcSwap::from_pointee(settings);
         let (bounds, tunnels) = (ArcSwap::from_pointee(bounds), Arc::default());
         let counters = Arc::new(PixelCounters::new());
         let started = clock::now();
-        Arc::new(Self { parts, counters, tunnels, bounds, settings, started, limits })
+        Arc::new(Self { parts, counters, tunnels, bounds, settings, inspection, started, limits })
     }
 
     /// Takes new settings. Listeners are the caller's.
     pub fn reload(&self, settings: Settings, bounds: SpliceBounds) {
         self.limits.set(settings.connection_caps());
+        if *self.inspection.load().settings() != settings.inspect {
+            // What was kept on other terms is forgotten with them.
+            self.inspection.store(Arc::new(BodyInspection::new(&settings.inspect)));
+        }
         self.settings.store(Arc::new(settings));
         self.bounds.store(Arc::new(bounds));
     }
@@ -80,6 +88,17 @@ impl PixelDoor {
     /// The names that are answered as blocked ones now.
     pub(crate) fn answered_names(&self) -> AnsweredNames {
         self.settings.load().answered_names()
+    }
+
+    /// The bodies that are kept.
+    pub(crate) fn inspection(&self) -> Arc<BodyInspection> {
+        self.inspection.load_full()
+    }
+
+    /// Bodies that were posted to blocked hosts and are kept for the administrator, the newest
+    /// first.
+    pub fn inspected(&self) -> Vec<InspectedBody> {
+        self.inspection.load().kept(clock::now())
     }
 
     /// The door's own figures, for the metrics page.

@@ -7,13 +7,15 @@ use crate::connection::{CarryAttempt, PixelConnection};
 use crate::counters::Count;
 use crate::decision::{PixelDecision, PixelQuery, PolicyClient, decide, is_exempt};
 use crate::door::PixelDoor;
+use crate::inspection::{BodyBeginning, BodyContext, BodyInspection};
 use crate::page;
 use crate::setup::{self, SetupPage};
 use crate::socket;
 use crate::splice::{SpliceProtocol, names_no_other_port};
 use crate::ticket::PixelTicket;
 use http::header::{
-    ACCEPT, ALT_SVC, CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, LOCATION, REFERER, UPGRADE,
+    ACCEPT, ALT_SVC, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
+    REFERER, UPGRADE,
 };
 use http::{Method, Request, Response, StatusCode, Version};
 use http_body::Body as _;
@@ -105,7 +107,8 @@ pub(crate) async fn answer(
     connection.note_request(door, &head.method);
     let wish = read(door, connection, &head);
     ticket.asked(wish.kind, EventSubject::url(&wish.url));
-    let drained = drain(door, body).await;
+    let inspection = door.inspection();
+    let (drained, posted) = drain(door, body, inspection.begin(connection.client())).await;
 
     // decide
     let policy = door.parts.policy.load();
@@ -113,6 +116,7 @@ pub(crate) async fn answer(
     let asked = PixelQuery { host: wish.host.as_name(), url: &wish.url, kind: wish.kind, page };
     let decision = decide(&policy, connection, &asked, door.answered_names(), now);
     let verdict = decision.verdict();
+    posted.keep(&inspection, &decision, connection, &wish, &head);
 
     // act
     let outcome = if is_exempt_since(&decision, connection, &policy, &wish, now) {
@@ -183,14 +187,12 @@ fn read(
     let authority = target_authority(&head.uri, headers);
     let path = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
     let url = [connection.context.scheme(), "://", authority, path].concat();
-    let own = match connection.context.security {
-        ConnectionSecurity::Plain => {
-            let host = authority::host(authority);
-            setup::setup_page(host, &head.method, head.uri.path())
-                .filter(|page| page.is_for(connection.client(), &door.settings().servstats))
-        }
-        // Nobody certifies an address.
-        ConnectionSecurity::Tls(_) => None,
+    let own = if is_at_address(connection) {
+        let host = authority::host(authority);
+        setup::setup_page(host, &head.method, head.uri.path())
+            .filter(|page| page.is_for(connection.client(), &door.settings().servstats))
+    } else {
+        None
     };
     PixelRequest {
         host: host_of(authority).unwrap_or_else(|| Name::ROOT.to_owned()),
@@ -201,32 +203,75 @@ fn read(
     }
 }
 
-/// Takes a body and throws it away, so that the connection can go on.
-async fn drain(door: &PixelDoor, mut body: Incoming) -> BodyDrained {
+/// True if the connection may be one to an address, and no name: without TLS nobody knows.
+const fn is_at_address(connection: &PixelConnection) -> bool {
+    match &connection.context.security {
+        ConnectionSecurity::Plain => true,
+        ConnectionSecurity::Tls(secured) => secured.own_address.is_some(),
+    }
+}
+
+/// A body as far as it came, with its beginning where that may be kept.
+struct PostedBody<'i> {
+    beginning: Option<BodyBeginning<'i>>,
+    taken: u64,
+}
+
+impl PostedBody<'_> {
+    /// Keeps the beginning for the administrator, if the request was blocked.
+    fn keep(
+        &self,
+        inspection: &BodyInspection,
+        decision: &PixelDecision,
+        connection: &PixelConnection,
+        wish: &PixelRequest,
+        head: &http::request::Parts,
+    ) {
+        let (Some(beginning), PixelDecision::Block(_)) = (&self.beginning, decision) else {
+            return;
+        };
+        let content_type = field_text(&head.headers, &CONTENT_TYPE);
+        let (client, method) = (connection.client(), head.method.as_str());
+        let of = BodyContext { client, method, url: &wish.url, content_type, taken: self.taken };
+        inspection.keep(beginning, &of, clock::now());
+    }
+}
+
+/// Takes a body and throws it away, but for its `beginning`, so that the connection can go on.
+async fn drain<'i>(
+    door: &PixelDoor,
+    mut body: Incoming,
+    beginning: Option<BodyBeginning<'i>>,
+) -> (BodyDrained, PostedBody<'i>) {
+    let mut posted = PostedBody { beginning: None, taken: 0 };
     if body.is_end_stream() {
-        return BodyDrained::Yes;
+        return (BodyDrained::Yes, posted);
     }
     if body.size_hint().lower() > BODY_BYTES_MAX {
         door.counters.one(Count::BodyCut);
-        return BodyDrained::No(body);
+        return (BodyDrained::No(body), posted);
     }
-    let mut taken = 0;
-    let whole = discard(&mut body, &mut taken).await;
-    door.counters.took_body(taken);
-    if !whole {
+    posted.beginning = beginning;
+    let is_whole = discard(&mut body, &mut posted).await;
+    door.counters.took_body(posted.taken);
+    if !is_whole {
         door.counters.one(Count::BodyCut);
-        return BodyDrained::No(body);
+        return (BodyDrained::No(body), posted);
     }
-    BodyDrained::Yes
+    (BodyDrained::Yes, posted)
 }
 
-/// True if the body's end came within cap and time; `taken` is how much came.
-async fn discard(body: &mut Incoming, taken: &mut u64) -> bool {
+/// True if the body's end came within cap and time; `posted` has what came.
+async fn discard(body: &mut Incoming, posted: &mut PostedBody<'_>) -> bool {
     let to_the_end = async {
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else { return false };
-            *taken += frame.data_ref().map_or(0, |data| data.len() as u64);
-            if *taken > BODY_BYTES_MAX {
+            let Some(data) = frame.data_ref() else { continue };
+            posted.taken += data.len() as u64;
+            if let Some(beginning) = &mut posted.beginning {
+                beginning.add(data);
+            }
+            if posted.taken > BODY_BYTES_MAX {
                 return false;
             }
         }
@@ -267,12 +312,13 @@ fn act<'r>(
         }
         (PixelDecision::NotBlocked(_), AnswerAudience::Page) => PixelOutcome::NotBlockedPage,
         (PixelDecision::NotBlocked(_), AnswerAudience::Null(null)) => {
-            match connection.context.security {
-                // Over HTTP/2 a browser answers 421 by asking anew on a connection of its own.
-                ConnectionSecurity::Tls(_) => PixelOutcome::NotBlockedPage,
+            if is_at_address(connection) {
                 // An alias behind the name may be blocked, and forgotten here since the device
                 // asked: to the page that embeds it, it is blocked.
-                ConnectionSecurity::Plain => PixelOutcome::Null(null, AnswerCaching::No),
+                PixelOutcome::Null(null, AnswerCaching::No)
+            } else {
+                // Over HTTP/2 a browser answers 421 by asking anew on a connection of its own.
+                PixelOutcome::NotBlockedPage
             }
         }
     }
@@ -404,7 +450,7 @@ fn linger(drained: BodyDrained, version: Version) {
         && version == Version::HTTP_2
     {
         tokio::task::spawn_local(async move {
-            if !discard(&mut rest, &mut 0).await {
+            if !discard(&mut rest, &mut PostedBody { beginning: None, taken: 0 }).await {
                 // Not read on: what is on its way stays within the stream's window.
                 tokio::time::sleep(BODY_DEADLINE).await;
             }

@@ -19,6 +19,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
+use transport::neighbours::is_interface_address;
 use transport::tls::{HANDSHAKE_DEADLINE, SessionSecrets, TlsVersion, record_failure};
 use transport::{ConnectionLimits, Drain, Stream, TlsStream};
 use vocab::{DomainName, Listen, Name, Scheme};
@@ -30,6 +31,8 @@ struct TlsArrival {
     local: Option<SocketAddr>,
     started: Instant,
     attempt: CarryAttempt,
+    /// The address that it is to, which may be ours or, behind a transparent redirection, not.
+    to: Option<IpAddr>,
 }
 
 impl HttpDoor for PixelDoor {
@@ -70,7 +73,8 @@ impl PixelDoor {
             return;
         };
         let ConnectionContext { client, local, .. } = self.context_of(&stream);
-        self.secure(stream, TlsArrival { client, local, started, attempt }, drain).await;
+        let to = stream.local().ok().map(|local| local.ip().to_canonical());
+        self.secure(stream, TlsArrival { client, local, started, attempt, to }, drain).await;
     }
 
     /// Serves what a client sends through a tunnel to a blocked name, as if it had connected here:
@@ -88,17 +92,20 @@ impl PixelDoor {
         // No port is known of a client behind a tunnel, and none is asked for.
         let client = SocketAddr::new(client, 0);
         let (started, attempt) = (Instant::now(), CarryAttempt::None);
-        self.secure(stream, TlsArrival { client, local, started, attempt }, drain).await;
+        let arrival = TlsArrival { client, local, started, attempt, to: None };
+        self.secure(stream, arrival, drain).await;
     }
 
     async fn secure<S>(self: Arc<Self>, stream: S, arrival: TlsArrival, drain: Drain)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let TlsArrival { client, local, started, attempt } = arrival;
+        let TlsArrival { client, local, started, attempt, to } = arrival;
         let left = HANDSHAKE_DEADLINE.saturating_sub(started.elapsed());
+        // A certificate for an address that another machine has would let us stand in for it.
+        let ours = || to.filter(|to| is_interface_address(*to, transport::clock::now()));
         let accepted = tokio::select! {
-            accepted = self.parts.tls.accept_within(stream, client.ip(), left) => accepted,
+            accepted = self.parts.tls.accept_at(stream, client.ip(), left, ours) => accepted,
             // A handshake that is not through yet has asked for nothing.
             () = drain.started() => return,
         };
@@ -107,6 +114,7 @@ impl PixelDoor {
                 let secured = SniHandshake {
                     server_name: asked_name(&stream),
                     names: stream.leaf_names().cloned(),
+                    own_address: stream.own_address(),
                 };
                 let versions = http_versions(&stream);
                 self.note_handshake(&stream);
@@ -186,9 +194,10 @@ impl PixelDoor {
             async move { request::answer(&door, &connection, incoming).await }
         };
         let stop = StopSignal { started: drain.started(), connection: Rc::clone(&connection) };
+        let limits = Limits { idle_timeout: self.settings().idle_timeout.0.0, ..Limits::default() };
         let fast_path = PixelFastPath { door: self, connection: Rc::clone(&connection) };
         // How a connection ends is the client's affair; what matters stands in the ledger.
-        drop(serve_with_fast_path(io, versions, Limits::default(), stop, fast_path, handler).await);
+        drop(serve_with_fast_path(io, versions, limits, stop, fast_path, handler).await);
         // A WebSocket is closed here, so that it keeps its place under the caps until it is.
         if let Some(upgrade) = connection.upgrade.take() {
             socket::close(upgrade).await;

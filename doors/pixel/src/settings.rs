@@ -3,16 +3,25 @@
 //! It binds nothing and mints nothing; `config` reads it and [`Settings::check`] says what is
 //! wrong.
 
+mod inspect;
+
+pub use self::inspect::InspectSettings;
+
 use crate::answered_names::AnsweredNames;
 use http_front::ConnectionCaps;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use vocab::{Complaint, Door, Listen, Network, Scheme};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+use vocab::{Complaint, Door, Listen, Network, Scheme, TimeSpan};
 
 /// Connections that can be asked for at most: each costs a descriptor and, under TLS, some 30 KiB.
 const CONNECTIONS_MAX: u32 = 1_000_000;
+
+/// Time between requests of a connection.
+const IDLE_TIMEOUT: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_hours(1);
 
 /// Networks of `servstats` at most.
 const READERS_MAX: usize = 64;
@@ -45,6 +54,11 @@ pub struct Settings {
     pub connections: u32,
     /// Connections that one client may hold. Default 512, from 1 to 1000000.
     pub connections_per_client: u32,
+    /// Time for which a connection may stay open between requests. Default 1m, from 1s to 1h.
+    pub idle_timeout: Text<TimeSpan>,
+    /// The beginnings of bodies that pages post to blocked hosts, kept for the administrator, who
+    /// finds in them what is told of the devices' users. Default: of nobody.
+    pub inspect: InspectSettings,
 }
 
 impl Default for Settings {
@@ -61,6 +75,8 @@ impl Default for Settings {
             servstats: Vec::new(),
             connections: transport::CONNECTIONS_MAX_DEFAULT as u32,
             connections_per_client: transport::CONNECTIONS_PER_CLIENT_MAX_DEFAULT as u32,
+            idle_timeout: Text(TimeSpan(Duration::from_mins(1))),
+            inspect: InspectSettings::default(),
         }
     }
 }
@@ -107,6 +123,12 @@ impl Settings {
                 );
             }
         }
+        if !IDLE_TIMEOUT.contains(&self.idle_timeout.0.0) {
+            complaints.push(
+                Complaint::new("idle_timeout", "it is out of bounds").remedy("write 1s to 1h"),
+            );
+        }
+        complaints.extend(self.inspect.check().into_iter().map(|it| it.under("inspect")));
         complaints
     }
 
@@ -128,7 +150,7 @@ impl Settings {
                  ip address add 192.0.2.1/32 dev lo, and a route on the router if there is one",
             )
         };
-        gated.map(warning).chain(self.any_name_warning()).collect()
+        gated.map(warning).chain(self.any_name_warning()).chain(self.inspect_warning()).collect()
     }
 
     /// Returns what is given up where names are certified that no list of ours blocks.
@@ -142,6 +164,16 @@ impl Settings {
         let remedy = "let nobody but your own blocker send clients here, or fetch its lists \
                       (policy.lists) and leave any_name out";
         Some(Complaint::new("any_name", message).remedy(remedy))
+    }
+
+    /// Returns what is kept of people where posted bodies are.
+    fn inspect_warning(&self) -> Option<Complaint> {
+        let message = "warning: what pages of these clients post to blocked hosts is kept for a \
+                       while, in memory, and shown to the administrator; values that look like \
+                       secrets are taken out, and some may be missed";
+        let remedy = "tell the people whose devices these are, or leave inspect out";
+        (!self.inspect.clients.is_empty())
+            .then(|| Complaint::new("inspect.clients", message).remedy(remedy))
     }
 
     /// True if it answers over HTTPS, with certificates of the signer.

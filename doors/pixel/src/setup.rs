@@ -1,7 +1,8 @@
 //! Our own pages: what a device needs in order to trust the certificates made here.
 //!
-//! Shown only where a request names an address and no host, over plain HTTP; no name that is
-//! blocked or not ever leads here, and nothing can be changed. Called by `request`.
+//! Shown only where a request names an address and no host, without TLS or over a connection whose
+//! certificate is for an address; no name that is blocked or not ever leads here, and nothing can
+//! be changed. Called by `request`.
 
 use crate::counters::Count;
 use crate::door::PixelDoor;

@@ -43,10 +43,63 @@ fn first_contact_with_a_blocked_name_succeeds_over_http2_with_our_ca() {
 #[test]
 fn a_name_that_is_not_blocked_gets_no_certificate() {
     let edge = edge();
-    for name in ["bank.example", "good.ads.example", "example", "127.0.0.1"] {
+    for name in ["bank.example", "good.ads.example", "example"] {
         let (status, _) = fetch(&edge, &format!("https://{name}/"), &[]);
         assert_eq!(status, 0, "{name} was certified");
     }
+}
+
+#[test]
+fn the_bare_address_of_the_door_has_a_certificate_and_shows_the_doors_own_pages() {
+    let edge = edge();
+    let (status, page) = fetch(&edge, "https://127.0.0.1/", &[]);
+    assert_eq!(status, 200, "{page}");
+    assert!(page.contains("ca.crt"), "{page}");
+    let (status, pem) = fetch(&edge, "https://127.0.0.1/ca.pem", &[]);
+    assert!(status == 200 && pem.contains("BEGIN CERTIFICATE"), "{pem}");
+    let (status, pixel) = fetch(&edge, "https://127.0.0.1/x.gif", &[]);
+    assert!(status == 200 && pixel.contains("image/gif"), "{pixel}");
+    // The connection is for the address: no name is answered over it, and no other address.
+    let (status, _) = fetch(&edge, "https://127.0.0.1/x.gif", &["-H", "Host: ads.example"]);
+    assert_eq!(status, 421);
+    let (status, _) = fetch(&edge, "https://192.0.2.9/", &[]);
+    assert_eq!(status, 0, "a certificate for an address that is not ours");
+}
+
+#[test]
+fn what_pages_of_a_named_client_post_to_blocked_hosts_is_shown_to_the_administrator_alone() {
+    let edge = Tidegate::start(
+        r#"
+policy: { lists: [{ name: mine, rules: ["||ads.example^"] }] }
+pixel:
+  listen: ["http://127.0.0.1:0", "https://127.0.0.1:0"]
+  inspect: { clients: [127.0.0.1], bytes: 64, redact: [member] }
+admin: { listen: "127.0.0.1:0" }
+"#,
+    );
+    assert!(edge.told(&["ctl", "inspected"]).contains("nothing is kept"));
+    let post = |url: &str, body: &str, more: &[&str]| {
+        let (status, _) = fetch(&edge, url, &[&["--data-binary", body], more].concat());
+        status
+    };
+    let posted =
+        r#"{"city":"Berlin","password":"hunter2","memberId":7,"more":"xxxxxxxxxxxxxxxxxx"}"#;
+    assert_eq!(post("https://ads.example/collect?token=abc", posted, &[]), 204);
+    // Of neither is anything kept: a host that is not blocked, and a client that is not named.
+    post("http://good.example/collect", "not=blocked", &[]);
+    post("http://ads.example/collect", "other=client", &["--interface", "127.0.0.2"]);
+    let bodies = edge.api("/api/inspected")["bodies"].clone();
+    assert_eq!(bodies.as_array().map(Vec::len), Some(1), "{bodies}");
+    let body = &bodies[0];
+    let kept = r#"{"city":"Berlin","password":"[redacted]","memberId":"[redacted]","more":"xxxxx"#;
+    assert_eq!(body["text"], kept, "{body}");
+    assert_eq!((&body["bytes"], &body["shown_bytes"]), (&posted.len().into(), &64.into()));
+    assert_eq!(body["url"], "https://ads.example/collect?token=[redacted]");
+    let told = edge.told(&["ctl", "inspected"]);
+    assert!(told.contains("POST https://ads.example/collect") && told.contains(kept), "{told}");
+    assert!(!told.contains("hunter2"), "{told}");
+    let (_, door) = fetch(&edge, "https://127.0.0.1/api/inspected", &[]);
+    assert!(!door.contains("Berlin"), "{door}");
 }
 
 #[test]

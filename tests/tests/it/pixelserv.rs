@@ -40,7 +40,7 @@ fn its_options_become_a_configuration_and_the_rest_is_told() {
         assert!(noted.contains(part), "{part} is missing in {noted}");
     }
     for (args, part) in
-        [(["-n", "br0"], "write the address of br0"), (["-p", "x"], "invalid value")]
+        [(["-n", "nosuch0"], "ip address shows what there is"), (["-p", "x"], "invalid value")]
     {
         let output = run(&["pixelserv", args[0], args[1]]);
         assert!(!output.status.success());

@@ -2,7 +2,7 @@
 
 use super::{ApiRequest, ApiState};
 use crate::iso::iso;
-use crate::model::{ApiProblem, RequestPage, RequestRow, RequestsQuery, RuleInfo};
+use crate::model::{ApiProblem, InspectedList, RequestPage, RequestRow, RequestsQuery, RuleInfo};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
 use axum::Json;
@@ -37,6 +37,17 @@ pub(crate) async fn requests(
         rows: page.rows.into_iter().map(shape).collect(),
         next_before: page.next,
     }))
+}
+
+/// Bodies that pages posted to blocked hosts, of clients that `pixel.inspect` names.
+#[utoipa::path(get, path = "/api/inspected", responses(
+    (status = 200, body = InspectedList), (status = 401, body = ApiProblem)
+))]
+pub(crate) async fn inspected(
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
+) -> Result<Json<InspectedList>, ApiRefusal> {
+    Ok(Json(InspectedList { bodies: app.ask(|app| app.control.inspected()).await? }))
 }
 
 /// The rows of a request's number, if the filter is one and there are such rows: the number that a

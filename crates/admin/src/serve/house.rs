@@ -5,9 +5,9 @@ use crate::control::{
     PoolServerChange, ProgramControl, WhyQuestion,
 };
 use crate::model::{
-    AllowInfo, ApiProblem, CachePage, CachedSite, CachedUrl, ClientTrust, DnsCacheInfo, ListInfo,
-    ListUpdateOutcome, OriginInfo, PoolInfo, ProgramInfo, ReloadOutcome, StoreInfo,
-    TakeBackRequest, TakenBack, UpdateRequest, UpdatedList, UpstreamInfo, WhyAnswer,
+    AllowInfo, ApiProblem, CachePage, CachedSite, CachedUrl, ClientTrust, DnsCacheInfo,
+    InspectedInfo, ListInfo, ListUpdateOutcome, OriginInfo, PoolInfo, ProgramInfo, ReloadOutcome,
+    StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpdatedList, UpstreamInfo, WhyAnswer,
 };
 use crate::tests::Folder;
 use crate::{Admin, AdminParts, AdminToken, Settings};
@@ -158,6 +158,9 @@ impl ProgramControl for Program {
             Some("gateway") => Err("no door has such a store".into()),
             _ => Ok(TakenBack { entries: 2, fetches: u64::from(what.soft) }),
         }
+    }
+    fn inspected(&self) -> Vec<InspectedInfo> {
+        vec![InspectedInfo { text: Some("city=Berlin".into()), ..InspectedInfo::default() }]
     }
     fn ca_pem(&self) -> Option<String> {
         Some("-----BEGIN CERTIFICATE-----\n".into())

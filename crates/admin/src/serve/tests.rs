@@ -3,8 +3,9 @@
 use super::house::House;
 use super::*;
 use crate::model::{
-    ApiProblem, CacheIndex, ListUpdateOutcome, OriginList, PauseState, ProgramStatus, PurgeOutcome,
-    RequestPage, RequestTotals, StoreList, TakenBack, TimeSeries, TopTable, WhyAnswer,
+    ApiProblem, CacheIndex, InspectedList, ListUpdateOutcome, OriginList, PauseState,
+    ProgramStatus, PurgeOutcome, RequestPage, RequestTotals, StoreList, TakenBack, TimeSeries,
+    TopTable, WhyAnswer,
 };
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION, SET_COOKIE};
 use std::sync::atomic::Ordering::Relaxed;
@@ -47,6 +48,7 @@ async fn every_route_is_described_and_answers() {
         "/api/ca.pem",
         "/api/cache",
         "/api/caches",
+        "/api/inspected",
         "/api/lists",
         "/api/lists/update",
         "/api/notes",
@@ -427,6 +429,13 @@ async fn what_is_stored_is_listed_by_site_and_by_url() {
         assert!(answer.status.is_client_error(), "{wrong}");
         answer.problem();
     }
+}
+
+#[tokio::test]
+async fn posted_bodies_are_told_to_the_administrator() {
+    let house = House::new();
+    let told: InspectedList = house.get("/api/inspected").await.json();
+    assert_eq!(told.bodies[0].text.as_deref(), Some("city=Berlin"));
 }
 
 #[tokio::test]

@@ -233,8 +233,13 @@ impl RunningApp {
 
     /// The pixel door's own figures, if it runs.
     pub(super) fn pixel_figures(&self) -> Option<Arc<dyn ledger::Collector>> {
+        self.pixel_door().map(|door| door.stats())
+    }
+
+    /// The pixel door, if it runs.
+    pub(super) fn pixel_door(&self) -> Option<Arc<PixelDoor>> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.doors.get::<PixelDoor>().map(|door| door.stats())
+        running.doors.get::<PixelDoor>()
     }
 
     /// Returns what effects of pipelines need.

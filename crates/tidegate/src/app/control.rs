@@ -329,6 +329,21 @@ impl ProgramControl for ControlHandle {
         Ok(stores::purge(&self.0, what)?)
     }
 
+    fn inspected(&self) -> Vec<model::InspectedInfo> {
+        let info = |it: door_pixel::InspectedBody| model::InspectedInfo {
+            at: admin::iso(it.unix_ms),
+            client: it.client.to_string(),
+            method: it.method,
+            url: it.url,
+            content_type: it.content_type,
+            bytes: it.bytes,
+            text: it.text,
+            shown_bytes: it.shown_bytes,
+        };
+        let door = self.0.pixel_door();
+        door.map_or_else(Vec::new, |door| door.inspected().into_iter().map(info).collect())
+    }
+
     fn ca_pem(&self) -> Option<String> {
         self.0.signer.ca().map(|ca| ca.pem.clone())
     }

@@ -32,6 +32,7 @@ pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), Comm
         CtlCommand::Resume => (Method::POST, "/api/resume", Some(json!({}))),
         CtlCommand::Allow(what) => (Method::POST, "/api/allow", Some(allow(what)?)),
         CtlCommand::Allows => (Method::GET, "/api/allows", None),
+        CtlCommand::Inspected => (Method::GET, "/api/inspected", None),
         CtlCommand::Revoke(what) => {
             let body = json!({ "host": what.host, "client": what.client });
             (Method::POST, "/api/revoke", Some(body))
@@ -73,6 +74,7 @@ pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), Comm
         CtlCommand::Resume => println!("the policy decides again"),
         CtlCommand::Allow(_) => print_allow(&answer),
         CtlCommand::Allows => print_allows(&answer),
+        CtlCommand::Inspected => print_inspected(&answer),
         CtlCommand::Revoke(what) => {
             println!("{} is no longer let through: the lists decide again", what.host);
         }
@@ -136,6 +138,22 @@ fn print_allow(allow: &Json) {
     let end =
         text("until").map_or("always, until it is revoked".into(), |it| format!("until {it}"));
     println!("{} passes {whom} {end}", text("host").unwrap_or("?"));
+}
+
+fn print_inspected(answer: &Json) {
+    let bodies = answer["bodies"].as_array().map_or(&[][..], Vec::as_slice);
+    if bodies.is_empty() {
+        println!("nothing is kept of what pages post to blocked hosts");
+    }
+    for body in bodies {
+        let text = |key: &str| body[key].as_str().unwrap_or("-");
+        println!("{} {} {} {}", text("at"), text("client"), text("method"), text("url"));
+        println!("  {} bytes, {}", body["bytes"], text("content_type"));
+        // Whoever wrote it may have meant the terminal.
+        let shown = body["text"].as_str().unwrap_or("(no text)");
+        let plain = |line: &str| line.chars().filter(|it| !it.is_control()).collect::<String>();
+        shown.lines().for_each(|line| println!("  {}", plain(line)));
+    }
 }
 
 fn print_allows(answer: &Json) {

@@ -197,6 +197,8 @@ pub(crate) enum CtlCommand {
     Purge(PurgeArgs),
     /// List what the HTTP caches have stored, by site and by URL
     Cache(ctl::cache::CacheArgs),
+    /// Show what pages posted to blocked hosts, of the clients that pixel.inspect names
+    Inspected,
     /// Show the gateway's pools and the state of their servers, or replace all servers of one
     Pools {
         /// Action on a pool [default: all are shown]

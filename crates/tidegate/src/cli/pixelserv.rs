@@ -16,6 +16,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use transport::neighbours::interface_addresses;
 
 /// Folders of pixelserv-tls's authority: the first that is there.
 const FOLDERS: [&str; 2] = ["/opt/var/cache/pixelserv", "/var/cache/pixelserv"];
@@ -30,9 +31,8 @@ const CONFIGURATION: &str = "pixelserv.yaml";
     about = "Answer every name that another blocker sends here, as pixelserv-tls does"
 )]
 struct PixelservCommand {
-    /// The address to listen on
-    #[arg(default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED))]
-    address: IpAddr,
+    /// The address to listen on [default: all]
+    address: Option<IpAddr>,
     /// A port of HTTP; may be given more than once [default: 80]
     #[arg(short = 'p', value_name = "PORT")]
     http: Vec<u16>,
@@ -64,7 +64,7 @@ struct PixelservCommand {
     /// Told, and not needed: 1000 certificates are kept
     #[arg(short = 'c', value_name = "COUNT")]
     certificates: Option<u32>,
-    /// Told, and not needed: idle connections are closed in time
+    /// Time for which a connection may idle
     #[arg(short = 'O', value_name = "SECONDS")]
     idle: Option<u32>,
     /// Told, and not done: the page stands at /servstats
@@ -73,8 +73,8 @@ struct PixelservCommand {
     /// Told, and not done: the text stands at /servstats.txt
     #[arg(short = 't', value_name = "PATH")]
     stats_text: Option<String>,
-    /// Refused: name the interface's address
-    #[arg(short = 'n', value_name = "INTERFACE")]
+    /// The interface whose addresses to listen on, those that it has at the start
+    #[arg(short = 'n', value_name = "INTERFACE", conflicts_with = "address")]
     interface: Option<String>,
     /// Refused: benchmarks are made with `make bench-pixel`
     #[arg(short = 'B', value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
@@ -102,7 +102,7 @@ pub(super) fn pixelserv(setup: &CommandSetup, args: &[OsString]) -> Result<(), C
     }
     let command = PixelservCommand::try_parse_from(args).unwrap_or_else(|why| why.exit());
     command.check()?;
-    let text = config::from_pixelserv(&command.options());
+    let text = config::from_pixelserv(&command.options(command.addresses()?));
     // What is wrong with it is said before anything is written.
     let plan = config::parse(&text, Path::new(CONFIGURATION))
         .map_err(|complaints| CommandFailure::complaints(&complaints))?;
@@ -127,19 +127,27 @@ pub(super) fn pixelserv(setup: &CommandSetup, args: &[OsString]) -> Result<(), C
 
 impl PixelservCommand {
     fn check(&self) -> Result<(), CommandFailure> {
-        let why = if let Some(interface) = &self.interface {
-            format!(
-                "-n {interface}: write the address of {interface} as the first argument instead"
-            )
-        } else if self.benchmark.is_some() {
-            "-B: there is no benchmark in the program; make bench-pixel has one".to_owned()
-        } else {
+        if self.benchmark.is_none() {
             return Ok(());
-        };
+        }
+        let why = "-B: there is no benchmark in the program; make bench-pixel has one";
         Err(CommandFailure::new(ExitReason::Wrong, why))
     }
 
-    fn options(&self) -> PixelservOptions {
+    /// The addresses to listen on.
+    fn addresses(&self) -> Result<Vec<IpAddr>, CommandFailure> {
+        let Some(interface) = &self.interface else {
+            return Ok(vec![self.address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))]);
+        };
+        let wrong = |why: &str| {
+            let message = format!("-n {interface}: {why}; ip address shows what there is");
+            CommandFailure::new(ExitReason::NotStarted, message)
+        };
+        let found = interface_addresses(interface).map_err(|why| wrong(&why.to_string()))?;
+        if found.is_empty() { Err(wrong("the interface has no address")) } else { Ok(found) }
+    }
+
+    fn options(&self, addresses: Vec<IpAddr>) -> PixelservOptions {
         let mut https = self.https.clone();
         if let Some(port) = self.admin {
             if https.is_empty() {
@@ -148,11 +156,12 @@ impl PixelservCommand {
             https.push(port);
         }
         PixelservOptions {
-            address: self.address,
+            addresses,
             http: self.http.clone(),
             https,
             user: self.user.clone(),
             connections: self.connections,
+            idle_secs: self.idle,
             onward: if self.redirect { OnwardLink::Followed } else { OnwardLink::Shown },
         }
     }
@@ -170,7 +179,6 @@ impl PixelservCommand {
             (self.level.is_some(), "-l: every request is in the request log; there are no levels"),
             (self.no_204 > 0, "-2: /generate_204 is answered with 204 all the same"),
             (self.certificates.is_some(), "-c: 1000 certificates are kept"),
-            (self.idle.is_some(), "-O: idle connections are closed in Tidegate's own time"),
             (moved(&self.stats, "/servstats"), "-s: the page stands at /servstats"),
             (moved(&self.stats_text, "/servstats.txt"), "-t: the text stands at /servstats.txt"),
         ]
