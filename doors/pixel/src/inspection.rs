@@ -201,7 +201,7 @@ mod tests {
             clients: vec![Text("192.0.2.0/24".parse().unwrap())],
             bytes: Text(ByteSize(16)),
             count,
-            age: Text(TimeSpan(Duration::from_secs(60))),
+            age: Text(TimeSpan(Duration::from_mins(1))),
             redact: Vec::new(),
         })
     }
