@@ -100,6 +100,7 @@ const BELOW_DOORS: &[&str] = &[
     "resolver",
     "origins",
     "fetch",
+    "download",
     "balancer",
     "dns-effects",
     "http-front",
@@ -113,6 +114,10 @@ const fn door(name: &'static str, folder: &'static str) -> Wall {
     Wall { name, folder, floor: 3, may: BELOW_DOORS, never: &[TLS], purity: Purity::Free }
 }
 
+const fn pure(name: &'static str, folder: &'static str, may: &'static [&'static str]) -> Wall {
+    Wall { name, folder, floor: 1, may, never: PURE, purity: Purity::Pure }
+}
+
 /// Every crate of ours.
 pub(crate) const WALLS: &[Wall] = &[
     Wall {
@@ -123,46 +128,11 @@ pub(crate) const WALLS: &[Wall] = &[
         never: &[SERDE, RUN_TIME, SYSTEM, CLOCK, CHANCE, LOGGING, TLS, HTTP],
         purity: Purity::Pure,
     },
-    Wall {
-        name: "settings",
-        folder: "crates/settings",
-        floor: 1,
-        may: &["vocab"],
-        never: PURE,
-        purity: Purity::Pure,
-    },
-    Wall {
-        name: "filter-patterns",
-        folder: "crates/filter-patterns",
-        floor: 1,
-        may: &[],
-        never: PURE,
-        purity: Purity::Pure,
-    },
-    Wall {
-        name: "policy",
-        folder: "crates/policy",
-        floor: 1,
-        may: &["vocab", "settings", "filter-patterns"],
-        never: PURE,
-        purity: Purity::Pure,
-    },
-    Wall {
-        name: "dns-wire",
-        folder: "crates/dns-wire",
-        floor: 1,
-        may: &["vocab"],
-        never: PURE,
-        purity: Purity::Pure,
-    },
-    Wall {
-        name: "pipeline",
-        folder: "crates/pipeline",
-        floor: 1,
-        may: &["vocab", "policy", "dns-wire"],
-        never: PURE,
-        purity: Purity::Pure,
-    },
+    pure("settings", "crates/settings", &["vocab"]),
+    pure("filter-patterns", "crates/filter-patterns", &[]),
+    pure("policy", "crates/policy", &["vocab", "settings", "filter-patterns"]),
+    pure("dns-wire", "crates/dns-wire", &["vocab"]),
+    pure("pipeline", "crates/pipeline", &["vocab", "policy", "dns-wire"]),
     Wall {
         name: "route-matching",
         folder: "crates/route-matching",
@@ -171,14 +141,7 @@ pub(crate) const WALLS: &[Wall] = &[
         never: &[RUN_TIME, SYSTEM, CLOCK, CHANCE, LOGGING, TLS],
         purity: Purity::Pure,
     },
-    Wall {
-        name: "mosdns-compat",
-        folder: "crates/mosdns-compat",
-        floor: 1,
-        may: &["vocab", "settings", "dns-wire", "pipeline"],
-        never: PURE,
-        purity: Purity::Pure,
-    },
+    pure("mosdns-compat", "crates/mosdns-compat", &["vocab", "settings", "dns-wire", "pipeline"]),
     Wall {
         name: "http-freshness",
         folder: "crates/http-freshness",
@@ -214,14 +177,7 @@ pub(crate) const WALLS: &[Wall] = &[
         never: &[HTTP, TLS],
         purity: Purity::Free,
     },
-    Wall {
-        name: "rate-limit",
-        folder: "crates/rate-limit",
-        floor: 1,
-        may: &[],
-        never: PURE,
-        purity: Purity::Pure,
-    },
+    pure("rate-limit", "crates/rate-limit", &[]),
     Wall {
         name: "sandbox",
         folder: "crates/sandbox",
@@ -360,6 +316,14 @@ pub(crate) const WALLS: &[Wall] = &[
         purity: Purity::Free,
     },
     Wall {
+        name: "download",
+        folder: "crates/download",
+        floor: 2,
+        may: &["transport", "http-engine"],
+        never: &[TLS],
+        purity: Purity::Free,
+    },
+    Wall {
         name: "balancer",
         folder: "crates/balancer",
         floor: 2,
@@ -472,6 +436,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "resolver",
             "origins",
             "fetch",
+            "download",
             "http-front",
             "scripting",
             "config",

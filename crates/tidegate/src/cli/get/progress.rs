@@ -1,7 +1,7 @@
 //! The bars of `tidegate get`: one a download, on standard error, and plain lines where nobody
 //! looks at a terminal.
 
-use super::transfer::{DownloadDone, DownloadStop};
+use download::{DownloadDone, DownloadProgress, DownloadStop};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -17,13 +17,15 @@ const TICK: Duration = Duration::from_millis(250);
 const KNOWN: &str = "{prefix:28}  {bar:24.cyan/blue}  {bytes:>11} of {total_bytes:<11} {binary_bytes_per_sec:>13}  {eta:>4} left  {wide_msg}";
 const UNKNOWN: &str = "{prefix:28}  {spinner:.cyan}  {bytes:>11}  {binary_bytes_per_sec:>13}  {elapsed:>4}  {wide_msg}";
 
-/// All bars.
+/// Bars of all downloads of a run.
+#[derive(Debug)]
 pub(super) struct ProgressBars {
     bars: MultiProgress,
     lines: bool,
 }
 
-/// One of them.
+/// The bar of one download.
+#[derive(Debug)]
 pub(super) struct DownloadBar {
     drawn: ProgressBar,
     url: String,
@@ -46,6 +48,7 @@ impl ProgressBars {
         Self { bars, lines: false }
     }
 
+    /// A bar for a URL, which waits.
     pub(super) fn bar(&self, url: &Url) -> DownloadBar {
         let bar = self.bars.add(ProgressBar::no_length());
         bar.set_style(style(UNKNOWN));
@@ -55,9 +58,8 @@ impl ProgressBars {
     }
 }
 
-impl DownloadBar {
-    /// A transfer of `total` bytes, if that is known, of which `have` are here already.
-    pub(super) fn started(&self, name: &str, have: u64, total: Option<u64>) {
+impl DownloadProgress for DownloadBar {
+    fn started(&self, name: &str, have: u64, total: Option<u64>) {
         self.drawn.set_prefix(shortened(name));
         self.drawn.set_message("");
         match total {
@@ -72,18 +74,19 @@ impl DownloadBar {
         self.drawn.enable_steady_tick(TICK);
     }
 
-    pub(super) fn moved(&self, bytes: u64) {
+    fn moved(&self, bytes: u64) {
         self.drawn.inc(bytes);
     }
 
-    /// It broke off and is tried again after `wait`.
-    pub(super) fn retrying(&self, why: &DownloadStop, wait: Duration) {
+    fn retrying(&self, why: &DownloadStop, wait: Duration) {
         self.drawn.set_message(format!("{why}; again in {} s", wait.as_secs()));
         if self.lines {
             eprintln!("{}: {why}; again in {} s", self.url, wait.as_secs());
         }
     }
+}
 
+impl DownloadBar {
     pub(super) fn ended(&self, outcome: &Result<DownloadDone, DownloadStop>) {
         match outcome {
             Ok(done) => {

@@ -23,9 +23,9 @@ const REDIRECTS_MAX: usize = 10;
 /// The head of a proxy's answer to CONNECT, in bytes.
 const CONNECT_HEAD_BYTES_MAX: usize = 8 << 10;
 
-/// Why there was no answer that can be used.
+/// Reason why there was no answer that can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum UnusableAnswer {
+pub enum UnusableAnswer {
     /// Worth another try.
     Network(String),
     /// The server answered with something else than the thing.
@@ -35,22 +35,23 @@ pub(super) enum UnusableAnswer {
 }
 
 /// Holds how a server is reached.
-pub(super) struct ServerRoute<'r> {
-    pub(super) tls: &'r ClientTls,
-    pub(super) proxy: Option<&'r Url>,
+pub(crate) struct ServerRoute<'r> {
+    pub(crate) tls: &'r ClientTls,
+    pub(crate) proxy: Option<&'r Url>,
 }
 
 /// A byte stream whatever it goes through.
 trait ByteStream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<I: AsyncRead + AsyncWrite + Unpin + Send> ByteStream for I {}
 
-pub(super) fn is_supported(url: &Url) -> bool {
+/// True for a URL that can be downloaded: `http://` or `https://`, with a host.
+pub fn is_supported(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https") && url.has_host()
 }
 
 /// Asks for `url`, from `range` on if given as (first byte, validator); follows redirects. The URL
 /// that answered comes with the answer.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     route: &ServerRoute<'_>,
     url: &Url,
     range: Option<(u64, &str)>,

@@ -1,25 +1,19 @@
 //! `tidegate get`: downloads over HTTP and HTTPS.
 //!
-//! Several at once, each with a bar; what breaks off is taken up again where it stopped, in this
-//! run or the next. Nothing that exists is overwritten unasked, and a file has its name only when
-//! it is whole: until then it is `NAME.part`. It keeps no cookies and runs no page.
+//! Several at once. Nothing that exists is overwritten unasked. The `download` crate does the work.
 
-mod exchange;
 mod progress;
-mod save;
-mod transfer;
 
 use super::{CommandFailure, ExitReason};
 use clap::Args;
+use download::{DownloadJob, ExistingFile, ExpectedChecksum, TransferContext};
 use progress::ProgressBars;
-use save::ExpectedChecksum;
 use std::fmt;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::Semaphore;
-use transfer::{DownloadJob, TransferContext};
 use transport::ClientTls;
 use url::Url;
 
@@ -80,7 +74,7 @@ impl std::error::Error for UnusableUrl {}
 
 fn parse_url(text: &str) -> Result<Url, UnusableUrl> {
     let url = Url::parse(text).map_err(UnusableUrl::Unreadable)?;
-    if exchange::is_supported(&url) { Ok(url) } else { Err(UnusableUrl::Scheme) }
+    if download::is_supported(&url) { Ok(url) } else { Err(UnusableUrl::Scheme) }
 }
 
 /// Downloads everything; fails if anything failed, once all are done.
@@ -122,11 +116,7 @@ async fn all(args: GetArgs, tls: ClientTls, progress: &ProgressBars) -> usize {
         proxy: args.proxy,
         dir: args.dir,
         retries: args.retries,
-        existing: if args.overwrite {
-            save::ExistingFile::Replaced
-        } else {
-            save::ExistingFile::Kept
-        },
+        existing: if args.overwrite { ExistingFile::Replaced } else { ExistingFile::Kept },
     });
     let tasks: Vec<_> = args
         .urls
@@ -139,7 +129,7 @@ async fn all(args: GetArgs, tls: ClientTls, progress: &ProgressBars) -> usize {
                 // The semaphore is never closed; a failure would only lift the cap.
                 let _place = places.acquire().await;
                 let outcome =
-                    transfer::run(&common, DownloadJob { url, output, checksum }, &bar).await;
+                    download::run(&common, DownloadJob { url, output, checksum }, &bar).await;
                 bar.ended(&outcome);
                 outcome.is_ok()
             })

@@ -1,8 +1,7 @@
 //! One download from its URL to its file, through as many tries as it takes.
 
-use super::exchange::{self, ServerRoute, UnusableAnswer};
-use super::progress::DownloadBar;
-use super::save::{self, ChecksumMatch, ExistingFile, ExpectedChecksum, PartFile, PartValidator};
+use crate::exchange::{self, ServerRoute, UnusableAnswer};
+use crate::save::{self, ChecksumMatch, ExistingFile, ExpectedChecksum, PartFile, PartValidator};
 use http::header::{
     CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, LAST_MODIFIED,
 };
@@ -25,46 +24,73 @@ const WAIT_FIRST: Duration = Duration::from_secs(1);
 const WAIT_MOST: Duration = Duration::from_secs(30);
 const NAMELESS: &str = "index.html";
 
-/// Holds what all downloads of a run share.
-pub(super) struct TransferContext {
-    pub(super) tls: ClientTls,
-    pub(super) proxy: Option<Url>,
-    pub(super) dir: PathBuf,
-    pub(super) retries: u16,
-    pub(super) existing: ExistingFile,
+/// Settings that all downloads of a run share.
+#[derive(Debug)]
+pub struct TransferContext {
+    /// Authorities that servers are trusted by.
+    pub tls: ClientTls,
+    /// A proxy on the way; none: that of the environment, if it names one.
+    pub proxy: Option<Url>,
+    /// The folder of files without a name of their own.
+    pub dir: PathBuf,
+    /// Number of times that one that broke off is taken up again.
+    pub retries: u16,
+    /// Treatment of a file that is there already.
+    pub existing: ExistingFile,
 }
 
 /// One download.
-pub(super) struct DownloadJob {
-    pub(super) url: Url,
-    pub(super) output: Option<PathBuf>,
-    pub(super) checksum: Option<ExpectedChecksum>,
+#[derive(Debug)]
+pub struct DownloadJob {
+    /// The URL.
+    pub url: Url,
+    /// The file, `-` for standard output; none: the name in the URL.
+    pub output: Option<PathBuf>,
+    /// The hash that it must have.
+    pub checksum: Option<ExpectedChecksum>,
 }
 
 /// A download that is whole.
-pub(super) struct DownloadDone {
-    pub(super) bytes: u64,
-    pub(super) place: String,
+#[derive(Debug)]
+pub struct DownloadDone {
+    /// Number of bytes.
+    pub bytes: u64,
+    /// The file, in words.
+    pub place: String,
 }
 
-/// Why a download stopped.
+/// Reason why a download stopped.
 #[derive(Debug)]
-pub(super) enum DownloadStop {
+pub enum DownloadStop {
+    /// No answer that could be used.
     Unanswered(UnusableAnswer),
     /// The answer ended too soon.
     Broke(String),
     /// The file could not be written.
     Disk(PathBuf, io::Error),
+    /// A file of that name is there.
     Exists(PathBuf),
     /// What came has another hash.
     Wrong(String),
 }
 
+/// Reports on how far a download is.
+pub trait DownloadProgress {
+    /// A transfer of `total` bytes begins, if that is known, of which `have` are here already.
+    fn started(&self, name: &str, have: u64, total: Option<u64>);
+
+    /// So many bytes more are here.
+    fn moved(&self, bytes: u64);
+
+    /// The transfer broke off and is tried again after `wait`.
+    fn retrying(&self, why: &DownloadStop, wait: Duration);
+}
+
 /// Downloads `job`.
-pub(super) async fn run(
+pub async fn run(
     common: &TransferContext,
     job: DownloadJob,
-    bar: &DownloadBar,
+    bar: &dyn DownloadProgress,
 ) -> Result<DownloadDone, DownloadStop> {
     let proxy = common.proxy.clone().or_else(|| from_environment(&job.url));
     let route = ServerRoute { tls: &common.tls, proxy: proxy.as_ref() };
@@ -89,7 +115,7 @@ async fn attempt(
     common: &TransferContext,
     route: &ServerRoute<'_>,
     job: &DownloadJob,
-    bar: &DownloadBar,
+    bar: &dyn DownloadProgress,
 ) -> Result<DownloadDone, DownloadStop> {
     if job.is_to_stdout() {
         let (_, answer) =
@@ -148,7 +174,7 @@ async fn received(
     mut file: File,
     have: u64,
     part: &PartFile,
-    bar: &DownloadBar,
+    bar: &dyn DownloadProgress,
 ) -> Result<u64, DownloadStop> {
     let due = number(answer.headers(), CONTENT_LENGTH.as_str());
     let name = part.name().file_name().map(|it| it.to_string_lossy().into_owned());
@@ -166,7 +192,7 @@ async fn received(
 
 async fn whole_to_stdout(
     answer: Response<Incoming>,
-    bar: &DownloadBar,
+    bar: &dyn DownloadProgress,
 ) -> Result<DownloadDone, DownloadStop> {
     bar.started("standard output", 0, number(answer.headers(), CONTENT_LENGTH.as_str()));
     let mut body = answer.into_body();

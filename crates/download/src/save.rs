@@ -22,14 +22,16 @@ const HASHED_AT_ONCE_BYTES: usize = 256 << 10;
 
 /// Treatment of a file that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ExistingFile {
+pub enum ExistingFile {
+    /// Kept: the download is refused.
     Kept,
+    /// Replaced once the download is whole.
     Replaced,
 }
 
-/// Holds what a file must hash to.
+/// The hash that a file must have: `sha256:HEX` or `sha512:HEX`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ExpectedChecksum {
+pub struct ExpectedChecksum {
     algorithm: HashAlgorithm,
     wanted: Vec<u8>,
 }
@@ -42,7 +44,7 @@ enum HashAlgorithm {
 
 /// A file that is being downloaded.
 #[derive(Debug)]
-pub(super) struct PartFile {
+pub(crate) struct PartFile {
     name: PathBuf,
     unfinished: PathBuf,
     from: PathBuf,
@@ -50,10 +52,10 @@ pub(super) struct PartFile {
 
 /// Holds what a server said of the thing a part is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PartValidator(pub(super) String);
+pub(crate) struct PartValidator(pub(crate) String);
 
 impl PartFile {
-    pub(super) fn of(name: PathBuf) -> Self {
+    pub(crate) fn of(name: PathBuf) -> Self {
         let beside = |ending: &str| {
             let mut path = name.clone().into_os_string();
             path.push(ending);
@@ -62,12 +64,12 @@ impl PartFile {
         Self { unfinished: beside(".part"), from: beside(".part.from"), name }
     }
 
-    pub(super) fn name(&self) -> &Path {
+    pub(crate) fn name(&self) -> &Path {
         &self.name
     }
 
     /// Bytes that are here, and of what; nothing if they cannot be continued.
-    pub(super) fn resume_point(&self) -> Option<(u64, PartValidator)> {
+    pub(crate) fn resume_point(&self) -> Option<(u64, PartValidator)> {
         let have = fs::metadata(&self.unfinished).ok().filter(fs::Metadata::is_file)?.len();
         let mut text = String::new();
         File::open(&self.from).ok()?.take(VALIDATOR_BYTES_MAX).read_to_string(&mut text).ok()?;
@@ -76,7 +78,7 @@ impl PartFile {
     }
 
     /// The part, emptied, and what it is of.
-    pub(super) fn restart(&self, validator: Option<&PartValidator>) -> io::Result<File> {
+    pub(crate) fn restart(&self, validator: Option<&PartValidator>) -> io::Result<File> {
         // First: a part without a validator is never continued, one with a wrong validator could
         // be.
         match fs::remove_file(&self.from) {
@@ -92,12 +94,12 @@ impl PartFile {
     }
 
     /// The part, to be appended to.
-    pub(super) fn continued(&self) -> io::Result<File> {
+    pub(crate) fn continued(&self) -> io::Result<File> {
         OpenOptions::new().append(true).open(&self.unfinished)
     }
 
     /// Gives the whole file its name.
-    pub(super) fn finish(&self, existing: ExistingFile) -> io::Result<()> {
+    pub(crate) fn finish(&self, existing: ExistingFile) -> io::Result<()> {
         match existing {
             ExistingFile::Replaced => fs::rename(&self.unfinished, &self.name)?,
             // Something may have come to be there meanwhile.
@@ -115,7 +117,7 @@ impl PartFile {
     }
 
     /// Hashes the part, and removes it if the hash is wrong.
-    pub(super) fn verify(&self, checksum: &ExpectedChecksum) -> io::Result<ChecksumMatch> {
+    pub(crate) fn verify(&self, checksum: &ExpectedChecksum) -> io::Result<ChecksumMatch> {
         let found = checksum.algorithm.of(File::open(&self.unfinished)?)?;
         if found == checksum.wanted {
             return Ok(ChecksumMatch::Same);
@@ -157,7 +159,7 @@ fn hex(bytes: &[u8]) -> String {
 
 /// Outcome of comparing a file with what it should hash to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum ChecksumMatch {
+pub(crate) enum ChecksumMatch {
     Same,
     /// In hexadecimal digits.
     Other {
@@ -167,12 +169,14 @@ pub(super) enum ChecksumMatch {
 
 /// A checksum that is written wrongly, with what to write.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum BadChecksum {
+pub enum BadChecksum {
     /// No algorithm in front.
     NoAlgorithm,
+    /// Another algorithm than the two.
     UnknownAlgorithm(String),
     /// Not as many hexadecimal digits as the algorithm has.
     Digits {
+        /// As many as that.
         expected: usize,
     },
 }
@@ -210,14 +214,14 @@ impl FromStr for ExpectedChecksum {
 }
 
 /// Standard output, for `-o -`.
-pub(super) fn to_stdout(piece: &[u8]) -> io::Result<()> {
+pub(crate) fn to_stdout(piece: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(piece)?;
     out.flush()
 }
 
 /// A file name that a server suggested, made harmless: one segment, no dot in front, no controls.
-pub(super) fn safe_file_name(suggested: &str) -> Option<String> {
+pub(crate) fn safe_file_name(suggested: &str) -> Option<String> {
     let last = suggested.rsplit(['/', '\\']).next().unwrap_or("");
     let shown: String = last.chars().filter(|it| !it.is_control()).collect();
     let mut name = shown.trim_matches(['.', ' ']).to_owned();
