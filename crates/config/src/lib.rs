@@ -8,6 +8,7 @@
 //! checks.
 
 mod door_sections;
+mod edit;
 mod file;
 mod foreign;
 mod formats;
@@ -15,14 +16,20 @@ mod own_certificates;
 mod pixelserv;
 mod plan;
 mod polipo;
+mod rewrite;
 mod shape;
+mod shown;
 mod yaml;
 
 pub use door_sections::{DOOR_SECTIONS, DoorSection, PlacedCertificate, door_section};
+pub use edit::{
+    EditRefusal, PathError, SettingChange, SettingPath, ValueError, WrittenValue, edit_text,
+};
 pub use file::{ConfigFile, DEFAULT_YAML, LandlockMode};
 pub use pixelserv::{OnwardLink, PixelservOptions, from_pixelserv};
-pub use plan::{Plan, schema};
+pub use plan::{ConfigLanguage, Plan, schema};
 pub use polipo::{ReadFile, from_polipo};
+pub use rewrite::{RewriteError, rewrite};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -105,10 +112,13 @@ pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
     let mut node = tree(text, path)?;
     if foreign::is_foreign(&node) {
         let made = foreign::file(&node, path).and_then(|file| plan::plan(file, path, &node));
+        let made = made.map(|plan| plan.read_from(text, ConfigLanguage::Foreign));
         return made.map_err(|found| in_order(path, &node, found));
     }
     let file = typed::<ConfigFile>(&mut node, schema(), path)?;
-    plan::plan(file, path, &node).map_err(|found| in_order(path, &node, found))
+    let made = plan::plan(file, path, &node);
+    let made = made.map(|plan| plan.read_from(text, ConfigLanguage::Own));
+    made.map_err(|found| in_order(path, &node, found))
 }
 
 /// Reads data of another kind than a configuration as strictly: unknown keys and wrong types are

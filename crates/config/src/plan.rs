@@ -5,9 +5,11 @@
 
 use crate::FileComplaint;
 use crate::door_sections::DOOR_SECTIONS;
+use crate::edit::SettingPath;
 use crate::file::ConfigFile;
 use crate::foreign;
 use crate::own_certificates;
+use crate::shown;
 use crate::yaml::YamlNode;
 use policy::BlockStyle;
 use schemars::generate::SchemaSettings;
@@ -16,7 +18,7 @@ use signer::SignedNames;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use vocab::{Complaint, Listen, Scheme};
 
 /// A configuration that nothing is wrong with. Only this crate makes one.
@@ -28,6 +30,18 @@ pub struct Plan {
     pub source: PathBuf,
     /// The file as it was read, for places.
     tree: YamlNode,
+    /// The text that it was read from.
+    text: Arc<str>,
+    language: ConfigLanguage,
+}
+
+/// Language of a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigLanguage {
+    /// Ours.
+    Own,
+    /// The one of mosdns and OxiDNS.
+    Foreign,
 }
 
 impl Plan {
@@ -49,6 +63,34 @@ impl Plan {
         }
         section("admin", self.file.admin.warnings());
         warnings.into_iter().map(|it| self.locate(it)).collect()
+    }
+
+    /// The text that it was read from.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text as it may be shown: with passwords and tokens hidden.
+    pub fn shown_text(&self) -> String {
+        shown::text(&self.text)
+    }
+
+    /// One setting as it is in force, defaults included and passwords hidden; none where there is
+    /// no setting of this name.
+    pub fn shown_value(&self, path: &SettingPath) -> Option<Json> {
+        let whole = serde_json::to_value(&self.file).ok()?;
+        let found = path.json_in(&whole)?;
+        Some(shown::value(found, path.keys()))
+    }
+
+    /// The language that it is written in.
+    pub fn language(&self) -> ConfigLanguage {
+        self.language
+    }
+
+    /// The plan with what it was read from.
+    pub(crate) fn read_from(self, text: &str, language: ConfigLanguage) -> Self {
+        Self { text: text.into(), language, ..self }
     }
 
     /// True if this is the embedded default.
@@ -122,7 +164,13 @@ pub(crate) fn plan(
     complaints.extend(shared_folder(&file));
     complaints.extend(own_certificates::check(&file));
     if complaints.is_empty() {
-        Ok(Plan { file, source: source.into(), tree: tree.clone() })
+        Ok(Plan {
+            file,
+            source: source.into(),
+            tree: tree.clone(),
+            text: "".into(),
+            language: ConfigLanguage::Own,
+        })
     } else {
         Err(complaints)
     }

@@ -32,6 +32,9 @@ pub(crate) struct YamlNode {
     pub value: YamlValue,
     /// Where it begins.
     pub position: TextPosition,
+    /// Where a scalar, or what stands in brackets, ends; of other values the reader says no such
+    /// thing.
+    pub end: TextPosition,
 }
 
 /// Tells what a YAML value can be here.
@@ -60,6 +63,8 @@ pub(crate) struct YamlEntry {
     pub key: String,
     /// Where the key stands.
     pub position: TextPosition,
+    /// Where the key ends.
+    pub key_end: TextPosition,
     /// Value.
     pub node: YamlNode,
 }
@@ -153,7 +158,11 @@ pub(crate) fn read(text: &str) -> Result<YamlNode, YamlError> {
         message: format!("this is no YAML: {}", error.info()),
     })?;
     match documents.as_slice() {
-        [] => Ok(YamlNode { value: YamlValue::Section(Vec::new()), position: TextPosition::START }),
+        [] => Ok(YamlNode {
+            value: YamlValue::Section(Vec::new()),
+            position: TextPosition::START,
+            end: TextPosition::START,
+        }),
         [document] => convert(document, 0),
         [_, second, ..] => Err(YamlError {
             position: position_of(second),
@@ -194,6 +203,10 @@ fn position_of(node: &MarkedYaml<'_>) -> TextPosition {
     TextPosition { line: node.span.start.line(), column: node.span.start.col() + 1 }
 }
 
+fn end_of(node: &MarkedYaml<'_>) -> TextPosition {
+    TextPosition { line: node.span.end.line(), column: node.span.end.col() + 1 }
+}
+
 fn convert(node: &MarkedYaml<'_>, depth: usize) -> Result<YamlNode, YamlError> {
     let place = position_of(node);
     let error = |message: &str| YamlError { position: place, message: message.into() };
@@ -215,7 +228,7 @@ fn convert(node: &MarkedYaml<'_>, depth: usize) -> Result<YamlNode, YamlError> {
         YamlData::Mapping(mapping) => {
             let mut entries = Vec::with_capacity(mapping.len());
             for (key, item) in mapping {
-                let key_place = position_of(key);
+                let (key_place, key_ends) = (position_of(key), end_of(key));
                 let key = key_text(key).ok_or(YamlError {
                     position: key_place,
                     message: "a key has to be a word".into(),
@@ -223,6 +236,7 @@ fn convert(node: &MarkedYaml<'_>, depth: usize) -> Result<YamlNode, YamlError> {
                 entries.push(YamlEntry {
                     key,
                     position: key_place,
+                    key_end: key_ends,
                     node: convert(item, depth + 1)?,
                 });
             }
@@ -231,7 +245,7 @@ fn convert(node: &MarkedYaml<'_>, depth: usize) -> Result<YamlNode, YamlError> {
         YamlData::Tagged(_, _) => return Err(error("tags (!something) are not used here")),
         YamlData::Alias(_) | YamlData::BadValue => return Err(error("this value cannot be read")),
     };
-    Ok(YamlNode { value, position: place })
+    Ok(YamlNode { value, position: place, end: end_of(node) })
 }
 
 fn key_text(key: &MarkedYaml<'_>) -> Option<String> {
