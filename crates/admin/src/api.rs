@@ -12,6 +12,7 @@ mod origins;
 pub(crate) mod pools;
 pub(crate) mod requests;
 pub(crate) mod session;
+mod settings;
 pub(crate) mod state;
 mod stores;
 pub(crate) mod why;
@@ -151,6 +152,9 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(state::metrics))
         .routes(routes!(state::openapi))
         .routes(routes!(changes::reload))
+        .routes(routes!(settings::config))
+        .routes(routes!(settings::setting))
+        .routes(routes!(settings::change_settings))
         .routes(routes!(changes::update_lists))
         .routes(routes!(changes::pause))
         .routes(routes!(changes::resume))

@@ -4,11 +4,12 @@
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
 use crate::model::{
-    AllowInfo, CachePage, ClientTrust, DnsCacheInfo, InspectedInfo, ListInfo, ListUpdateOutcome,
-    NewServer, OriginInfo, PoolInfo, ProgramInfo, ReloadOutcome, StoreInfo, TakeBackRequest,
-    TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
+    AllowInfo, CachePage, ClientTrust, ConfigText, DnsCacheInfo, InspectedInfo, ListInfo,
+    ListUpdateOutcome, NewServer, OriginInfo, PoolInfo, ProgramInfo, ReloadOutcome, SettingEdit,
+    StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
 };
 use ledger::Collector;
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::{DomainName, Door, Now, RequestKind};
@@ -16,6 +17,22 @@ use vocab::{DomainName, Door, Now, RequestKind};
 /// Refusal of a change by the part that it is for, whose own error it is: the API knows no door,
 /// and shows it with a remedy.
 pub type ControlRefusal = Box<dyn std::error::Error + Send + Sync>;
+
+/// Refusal of changes to the configuration's file.
+#[derive(Debug)]
+pub enum SettingsRefusal {
+    /// Words that name no setting, or no value for one.
+    Wrong(ControlRefusal),
+    /// The file cannot be changed, whatever was sent.
+    Fixed {
+        /// Why not.
+        why: ControlRefusal,
+        /// Remedy.
+        remedy: &'static str,
+    },
+    /// A reload of the file as it would be is refused, with every complaint.
+    Complaints(Vec<String>),
+}
 
 /// The running program, as the API sees it.
 pub trait ProgramControl: Send + Sync + 'static {
@@ -50,6 +67,16 @@ pub trait ProgramControl: Send + Sync + 'static {
     /// Reads the configuration and all lists anew, and swaps them in; or says every complaint and
     /// changes nothing.
     fn reload(&self) -> Result<ReloadOutcome, Vec<String>>;
+
+    /// The configuration that runs, as its file says it, with secrets hidden.
+    fn config(&self) -> ConfigText;
+
+    /// One setting as it is in force, with secrets hidden; or says that there is none of this name.
+    fn setting(&self, path: &str) -> Result<serde_json::Value, ControlRefusal>;
+
+    /// Changes settings in the configuration's file, all or none, and takes it over as a reload
+    /// does; or says why not, and changes nothing.
+    fn change_settings(&self, changes: &[SettingEdit]) -> Result<ReloadOutcome, SettingsRefusal>;
 
     /// Fetches lists that have a URL, unless they are as they were, and swaps them in; returns when
     /// that is done or has taken a minute. An error says that there is no such list, or that too
@@ -182,3 +209,15 @@ pub struct WhyQuestion {
     /// The host of the page that asks, for rules about third parties; none if that is unknown.
     pub page: Option<DomainName>,
 }
+
+impl fmt::Display for SettingsRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Wrong(why) => why.fmt(f),
+            Self::Fixed { why, remedy } => write!(f, "{why}; {remedy}"),
+            Self::Complaints(complaints) => f.write_str(&complaints.join("; ")),
+        }
+    }
+}
+
+impl std::error::Error for SettingsRefusal {}

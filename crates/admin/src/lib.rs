@@ -29,9 +29,9 @@ mod token;
 
 pub use control::{
     CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, NameAllow, PoolChange,
-    PoolServerChange, ProgramControl, WhyQuestion,
+    PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
 };
 pub use iso::iso;
 pub use serve::{Admin, AdminParts};
-pub use setup::Settings;
+pub use setup::{ConfigEdits, Settings};
 pub use token::{AdminToken, TOKEN_FILE, TokenError};

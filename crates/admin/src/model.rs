@@ -13,6 +13,7 @@ mod lists;
 mod notes;
 mod origins;
 mod pools;
+mod settings;
 mod stores;
 mod why;
 
@@ -32,6 +33,7 @@ pub use self::pools::{
     NewServer, PoolChangeRequest, PoolInfo, PoolList, PoolName, PoolResolve, PoolServer,
     PoolServersRequest, ServerRequest,
 };
+pub use self::settings::{ConfigText, SettingEdit, SettingQuery, SettingValue, SettingsRequest};
 pub use self::stores::{StoreDisk, StoreInfo, StoreList, TakeBackRequest, TakenBack};
 pub use self::why::{GatewayWhy, RuleMatch, WhyAnswer, WhyQuery};
 

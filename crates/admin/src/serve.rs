@@ -149,4 +149,6 @@ mod house;
 #[cfg(test)]
 mod pool_tests;
 #[cfg(test)]
+mod settings_tests;
+#[cfg(test)]
 mod tests;

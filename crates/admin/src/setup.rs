@@ -23,11 +23,30 @@ pub struct Settings {
     /// address listened on. Any other name is refused, so that a hostile page cannot reach it by
     /// DNS rebinding. Default none, at most 64.
     pub hosts: Vec<Text<DomainName>>,
+    /// Changes of this file by commands (`tidegate ctl set`, the API): `on` or `off`. `on` lets
+    /// Tidegate write in the file's folder, landlock or not, where its user has the right to. It is
+    /// read at the start. Default `off`.
+    pub config_edits: ConfigEdits,
+}
+
+/// Changes of the configuration's file by commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ConfigEdits {
+    /// They are made, and taken over at once.
+    On,
+    /// They are refused.
+    #[default]
+    Off,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { listen: Text(SocketAddr::from((Ipv4Addr::LOCALHOST, 9053))), hosts: Vec::new() }
+        Self {
+            listen: Text(SocketAddr::from((Ipv4Addr::LOCALHOST, 9053))),
+            hosts: Vec::new(),
+            config_edits: ConfigEdits::default(),
+        }
     }
 }
 

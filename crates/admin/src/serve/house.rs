@@ -2,12 +2,13 @@
 
 use crate::control::{
     CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, NameAllow, PoolChange,
-    PoolServerChange, ProgramControl, WhyQuestion,
+    PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
 };
 use crate::model::{
-    AllowInfo, ApiProblem, CachePage, CachedSite, CachedUrl, ClientTrust, DnsCacheInfo,
+    AllowInfo, ApiProblem, CachePage, CachedSite, CachedUrl, ClientTrust, ConfigText, DnsCacheInfo,
     InspectedInfo, ListInfo, ListUpdateOutcome, OriginInfo, PoolInfo, ProgramInfo, ReloadOutcome,
-    StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpdatedList, UpstreamInfo, WhyAnswer,
+    SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpdatedList, UpstreamInfo,
+    WhyAnswer,
 };
 use crate::tests::Folder;
 use crate::{Admin, AdminParts, AdminToken, Settings};
@@ -93,6 +94,27 @@ impl ProgramControl for Program {
             return Err(vec!["tidegate.yaml:3:1: unknown key".into()]);
         }
         Ok(ReloadOutcome { lists: 1, ..ReloadOutcome::default() })
+    }
+    fn config(&self) -> ConfigText {
+        ConfigText { file: Some("/etc/tidegate.yaml".into()), text: "user: t # we\n".into() }
+    }
+    fn setting(&self, path: &str) -> Result<serde_json::Value, ControlRefusal> {
+        if path == "ledger.keep" {
+            Ok("30d".into())
+        } else {
+            Err("there is no such setting".into())
+        }
+    }
+    fn change_settings(&self, changes: &[SettingEdit]) -> Result<ReloadOutcome, SettingsRefusal> {
+        match changes[0].path.as_str() {
+            "ledger.keep" => Ok(ReloadOutcome { lists: 1, ..ReloadOutcome::default() }),
+            "wrong" => Err(SettingsRefusal::Complaints(vec!["f.yaml:1:1: unknown key".into()])),
+            "built-in" => {
+                let why = "it has no file".into();
+                Err(SettingsRefusal::Fixed { why, remedy: "name one with --config" })
+            }
+            _ => Err(SettingsRefusal::Wrong("a key is missing".into())),
+        }
     }
     fn update_lists(&self, which: &UpdateRequest) -> Result<ListUpdateOutcome, ControlRefusal> {
         let name = which.list.clone().unwrap_or_else(|| "easylist".into());

@@ -48,6 +48,8 @@ async fn every_route_is_described_and_answers() {
         "/api/ca.pem",
         "/api/cache",
         "/api/caches",
+        "/api/config",
+        "/api/config/value",
         "/api/inspected",
         "/api/lists",
         "/api/lists/update",

@@ -63,7 +63,12 @@ impl SettingWay<'_> {
     /// The value of the last node is this one.
     fn replaced(&self, value: &WrittenValue) -> Option<String> {
         let depth = self.nodes.len() - 1;
-        self.replaced_by(depth, &self.written(depth, value))
+        let node = self.nodes[depth];
+        // Who has put a text in quotes gets the new one in quotes.
+        let is_quoted = matches!(node.value, YamlValue::Text(_))
+            && self.place.text[self.place.start(node)..].starts_with('"');
+        let new = value.in_quotes().filter(|_| is_quoted);
+        self.replaced_by(depth, &new.unwrap_or_else(|| self.written(depth, value)))
     }
 
     fn replaced_by(&self, depth: usize, new: &str) -> Option<String> {

@@ -47,6 +47,12 @@ fn a_value_is_replaced_where_it_stands() {
         ("gateway.pools.old.max_connections", "70", "7   # was", "70   # was"),
         ("gateway.pools.old.servers[0]", "http://10.0.1.9:80", "10.0.1.1:80 #", "10.0.1.9:80 #"),
         ("gateway.pools.app.servers[1]", "http://10.0.0.3:80", "10.0.0.2:80]", "10.0.0.3:80]"),
+        (
+            "gateway.listen[0]",
+            "http://[::1]:80",
+            "[\"http://127.0.0.1:8080\"]",
+            "[\"http://[::1]:80\"]",
+        ),
         ("gateway.routes[0].pool", "old", "pool: app\n", "pool: old\n"),
         ("gateway.routes.1.pool", "app", "pool: old }", "pool: app }"),
         (

@@ -64,6 +64,14 @@ impl WrittenValue {
         &self.node
     }
 
+    /// A text in double quotes; none where the value is no text, or has quotes of its own.
+    pub(super) fn in_quotes(&self) -> Option<String> {
+        match &self.node.value {
+            YamlValue::Text(text) if !self.text.starts_with(['"', '\'']) => Some(quoted(text)),
+            _ => None,
+        }
+    }
+
     /// The value behind a key on a line of its own.
     pub(super) fn in_block(&self) -> String {
         let as_written = yaml::read(&format!("k: {}\n", self.text));

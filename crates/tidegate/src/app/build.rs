@@ -94,15 +94,14 @@ pub(super) fn start(
         reload_requested: Arc::default(),
         subscriptions: Subscriptions::default(),
         compiling: Mutex::default(),
+        editing: Mutex::default(),
         started: transport::clock::now(),
         problems: Mutex::default(),
         admin: plan.file.admin.clone(),
         dashboard: Arc::default(),
         running: Mutex::new(RunningDoors::empty(plan.clone())),
     });
-    if let Some(trouble) = trouble {
-        app.note_problem(trouble);
-    }
+    let _ = trouble.map(|trouble| app.note_problem(trouble));
     app.restore_caches(plan);
     app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
     app.report_lists(plan);

@@ -6,12 +6,12 @@ use super::state::{ADDRESS_FILE, replace_file};
 use super::subscriptions::ShrinkRule;
 use super::{RunningApp, RunningDoors, cache_index, stores, why};
 use admin::model::{
-    self, DnsCacheInfo, ListInfo, ListUpdateOutcome, ListenerInfo, ReloadOutcome, UpdateRequest,
-    UpdatedList, UpstreamInfo,
+    self, ConfigText, DnsCacheInfo, ListInfo, ListUpdateOutcome, ListenerInfo, ReloadOutcome,
+    SettingEdit, UpdateRequest, UpdatedList, UpstreamInfo,
 };
 use admin::{
     Admin, AdminToken, ControlRefusal, DnsCachePurge, NameAllow, PoolChange, ProgramControl,
-    TokenError, WhyQuestion,
+    SettingsRefusal, TokenError, WhyQuestion,
 };
 use door_gateway::{ForecastQuestion, GatewayForecast};
 use policy::{AllowUntil, AllowedClients};
@@ -247,6 +247,18 @@ impl ProgramControl for ControlHandle {
         self.0.reload()
     }
 
+    fn config(&self) -> ConfigText {
+        self.0.config_text()
+    }
+
+    fn setting(&self, path: &str) -> Result<serde_json::Value, ControlRefusal> {
+        self.0.setting(path)
+    }
+
+    fn change_settings(&self, changes: &[SettingEdit]) -> Result<ReloadOutcome, SettingsRefusal> {
+        self.0.change_settings(changes)
+    }
+
     fn update_lists(&self, which: &UpdateRequest) -> Result<ListUpdateOutcome, ControlRefusal> {
         let smaller =
             if which.even_if_smaller { ShrinkRule::Accepted } else { ShrinkRule::Refused };
@@ -357,7 +369,7 @@ impl ProgramControl for ControlHandle {
 }
 
 /// A path that means the same in every folder.
-fn absolute(path: &Path) -> String {
+pub(super) fn absolute(path: &Path) -> String {
     let whole = std::path::absolute(path);
     whole.as_deref().unwrap_or(path).display().to_string()
 }

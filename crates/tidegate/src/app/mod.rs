@@ -29,6 +29,7 @@ pub(crate) mod privileges;
 mod randomness;
 mod reload;
 pub(crate) mod scripts;
+mod settings;
 mod shared_tables;
 pub(crate) mod signer;
 pub(crate) mod state;
@@ -97,6 +98,8 @@ pub(crate) struct RunningApp {
     /// Held by whoever compiles lists: one at a time, for each takes the memory of all rules. Taken
     /// before `running`.
     compiling: Mutex<()>,
+    /// Held by whoever changes the configuration's file; taken before `compiling`.
+    editing: Mutex<()>,
     started: Now,
     /// Faults of the start that the program does without: each in a sentence.
     problems: Mutex<Vec<String>>,

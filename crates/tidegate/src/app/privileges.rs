@@ -219,7 +219,7 @@ fn prepare(place: &WritablePlace, account: &SystemAccount) {
                 let _ = sandbox::give_ownership(path, account, None);
             }
         }
-        WritablePlace::Site(_) => {}
+        WritablePlace::Site(_) | WritablePlace::Kept(_) => {}
         WritablePlace::Log(path) => {
             let _ = OpenOptions::new().create_new(true).append(true).mode(0o640).open(path);
             if path.is_file() {
@@ -266,7 +266,10 @@ pub(crate) fn warnings(plan: &Plan, state: &Path) -> Vec<String> {
     });
     let sites = needs.writable_places.iter().filter_map(|place| match place {
         WritablePlace::Site(path) => Some(path),
-        WritablePlace::Folder(_) | WritablePlace::Log(_) | WritablePlace::Replaced(_) => None,
+        WritablePlace::Folder(_)
+        | WritablePlace::Log(_)
+        | WritablePlace::Replaced(_)
+        | WritablePlace::Kept(_) => None,
     });
     let unwritable = sites
         .filter(|path| path.exists() && !has_access(path, &account, READ | WRITE | SEARCH))
@@ -280,7 +283,10 @@ pub(crate) fn warnings(plan: &Plan, state: &Path) -> Vec<String> {
         });
     let dumps = needs.writable_places.iter().filter_map(|place| match place {
         WritablePlace::Replaced(path) => Some((path, place.folder())),
-        WritablePlace::Folder(_) | WritablePlace::Log(_) | WritablePlace::Site(_) => None,
+        WritablePlace::Folder(_)
+        | WritablePlace::Log(_)
+        | WritablePlace::Site(_)
+        | WritablePlace::Kept(_) => None,
     });
     let unkept = dumps
         .filter(|(_, folder)| folder.exists() && !has_access(folder, &account, WRITE | SEARCH))

@@ -3,6 +3,7 @@
 //! The address and the token are in the state folder, so whoever may read that may control it.
 
 pub(crate) mod cache;
+pub(crate) mod config;
 pub(crate) mod pools;
 
 use super::running::{RunningTidegate, refused};
@@ -23,6 +24,7 @@ pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), Comm
         (None, Ok(plan)) => setup.state_dir(&plan),
         (None, Err(failure)) => return Err(failure),
     };
+    let asked: String;
     let (method, path, body) = match command {
         CtlCommand::Status => (Method::GET, "/api/status", None),
         CtlCommand::Reload => (Method::POST, "/api/reload", Some(json!({}))),
@@ -33,10 +35,7 @@ pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), Comm
         CtlCommand::Allow(what) => (Method::POST, "/api/allow", Some(allow(what)?)),
         CtlCommand::Allows => (Method::GET, "/api/allows", None),
         CtlCommand::Inspected => (Method::GET, "/api/inspected", None),
-        CtlCommand::Revoke(what) => {
-            let body = json!({ "host": what.host, "client": what.client });
-            (Method::POST, "/api/revoke", Some(body))
-        }
+        CtlCommand::Revoke(what) => (Method::POST, "/api/revoke", Some(revoke(what))),
         CtlCommand::Purge(what) => {
             let (path, body) = purge(what)?;
             (Method::POST, path, Some(body))
@@ -47,6 +46,13 @@ pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), Comm
             (Method::PUT, "/api/pools", Some(pools::replacement(what)?))
         }
         CtlCommand::Server { what } => (Method::POST, "/api/pools", Some(pools::change(what))),
+        CtlCommand::Config => (Method::GET, "/api/config", None),
+        CtlCommand::Get(which) => {
+            asked = config::query(which);
+            (Method::GET, asked.as_str(), None)
+        }
+        CtlCommand::Set(what) => (Method::POST, "/api/config", Some(config::set(what))),
+        CtlCommand::Unset(which) => (Method::POST, "/api/config", Some(config::unset(which))),
     };
     let mut running = RunningTidegate::find(&state)
         .map_err(|absent| CommandFailure::new(ExitReason::NotStarted, absent))?;
@@ -59,15 +65,9 @@ pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), Comm
     }
     match command {
         CtlCommand::Status => print_status(&answer),
-        CtlCommand::Reload => {
-            println!(
-                "reloaded: {} lists, {} rules, {} ms",
-                answer["lists"], answer["rules"], answer["took_ms"]
-            );
-            for warning in answer["warnings"].as_array().into_iter().flatten() {
-                println!("warning: {}", warning.as_str().unwrap_or_default());
-            }
-        }
+        CtlCommand::Reload | CtlCommand::Set(_) | CtlCommand::Unset(_) => print_reload(&answer),
+        CtlCommand::Config => config::print_text(&answer),
+        CtlCommand::Get(_) => config::print_value(&answer),
         CtlCommand::Pause { .. } => {
             println!("everything passes until {}", answer["paused_until"].as_str().unwrap_or("?"));
         }
@@ -85,6 +85,10 @@ pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), Comm
     Ok(())
 }
 
+fn revoke(what: &RevokeArgs) -> Json {
+    json!({ "host": what.host, "client": what.client })
+}
+
 /// Lists what the HTTP caches have stored.
 fn list_cache(state: &Path, what: &cache::CacheArgs) -> Result<(), CommandFailure> {
     let mut running = RunningTidegate::find(state)
@@ -97,6 +101,16 @@ fn list_cache(state: &Path, what: &cache::CacheArgs) -> Result<(), CommandFailur
         cache::print(&index);
     }
     Ok(())
+}
+
+fn print_reload(answer: &Json) {
+    println!(
+        "reloaded: {} lists, {} rules, {} ms",
+        answer["lists"], answer["rules"], answer["took_ms"]
+    );
+    for warning in answer["warnings"].as_array().into_iter().flatten() {
+        println!("warning: {}", warning.as_str().unwrap_or_default());
+    }
 }
 
 /// A leave that there is not cannot be ended.

@@ -205,6 +205,14 @@ pub(crate) enum CtlCommand {
         #[command(subcommand)]
         what: Option<ctl::pools::PoolsCommand>,
     },
+    /// Show the configuration that runs, with passwords and tokens hidden
+    Config,
+    /// Show a setting, or a section, as it is in force, defaults included
+    Get(ctl::config::SettingArgs),
+    /// Change a setting in the configuration's file, and take it over at once
+    Set(ctl::config::SetArgs),
+    /// Take a setting out of the configuration's file, and take that over at once
+    Unset(ctl::config::SettingArgs),
     /// Add, remove, drain or weigh a server of a pool, until Tidegate ends
     Server {
         /// Action on the server

@@ -2,6 +2,7 @@
 //!
 //! Nothing but the plan is looked at, and nothing is changed.
 
+use admin::ConfigEdits;
 use config::Plan;
 use sandbox::{Capability, first_unprivileged_port};
 use serde_json::Value;
@@ -39,6 +40,8 @@ pub(super) enum WritablePlace {
     Log(PathBuf),
     /// A file that is replaced by one that is written beside it.
     Replaced(PathBuf),
+    /// Such a file whose rights are the owner's affair: they are not changed.
+    Kept(PathBuf),
 }
 
 impl WritablePlace {
@@ -46,7 +49,7 @@ impl WritablePlace {
     pub(super) fn folder(&self) -> &Path {
         match self {
             Self::Folder(path) | Self::Site(path) => path,
-            Self::Log(path) | Self::Replaced(path) => {
+            Self::Log(path) | Self::Replaced(path) | Self::Kept(path) => {
                 path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
             }
         }
@@ -117,6 +120,10 @@ fn writable_places(plan: &Plan, state: &Path) -> Vec<WritablePlace> {
     let logs = file.web.iter().filter_map(|site| site.access_log.as_ref());
     let logs = logs.map(door_web::AccessLogChoice::settings).filter(|log| log.file != "stdout");
     all.extend(logs.map(|log| WritablePlace::Log(base.join(log.file))));
+    if file.admin.config_edits == ConfigEdits::On && !plan.is_built_in() {
+        let file = plan.source.canonicalize().unwrap_or_else(|_| plan.source.clone());
+        all.push(WritablePlace::Kept(file));
+    }
     let foreign = file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
     if let Some(foreign) = foreign {
         let dumps = foreign.dumps().iter().map(|dump| WritablePlace::Replaced(dump.file.clone()));
@@ -177,6 +184,14 @@ mod tests {
         assert_eq!(needs(&yaml(80)).capabilities, [Capability::BindService]);
         let marked = "dns: { listen: ['udp://127.0.0.1:0'], upstreams: [{ address: 'udp://192.0.2.1', mark: 7 }] }";
         assert_eq!(needs(marked).capabilities, [Capability::NetworkAdmin]);
+    }
+
+    #[test]
+    fn the_configurations_own_folder_is_written_only_where_commands_may_change_it() {
+        let folders = |yaml: &str| needs(yaml).folders(Path::new("/s"));
+        assert_eq!(folders("admin: { config_edits: off }"), [Path::new("/s")]);
+        let on = "admin: { config_edits: on }";
+        assert_eq!(folders(on), ["/s", "/etc/tidegate"].map(PathBuf::from));
     }
 
     #[test]

@@ -1,0 +1,121 @@
+//! Settings of the running program: shown, and changed in its configuration's file.
+//!
+//! A change is made in the text, the text judged as `check` does, the file replaced, and a reload
+//! takes it over; what the reload refuses is taken back. It refuses files that somebody else has
+//! changed meanwhile, and all files unless `admin.config_edits` says `on`. Called by the admin API.
+
+use super::RunningApp;
+use admin::model::{ConfigText, ReloadOutcome, SettingEdit};
+use admin::{ConfigEdits, ControlRefusal, SettingsRefusal};
+use config::{ConfigLanguage, Plan, RewriteError, SettingChange, SettingPath, WrittenValue};
+use serde_json::Value as Json;
+use std::sync::{Arc, PoisonError};
+
+impl RunningApp {
+    fn plan(&self) -> Plan {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).plan.clone()
+    }
+
+    /// The configuration that runs.
+    pub(super) fn config_text(&self) -> ConfigText {
+        let plan = self.plan();
+        let file = (!plan.is_built_in()).then(|| super::control::absolute(&plan.source));
+        ConfigText { file, text: plan.shown_text() }
+    }
+
+    /// One setting as it is in force.
+    pub(super) fn setting(&self, path: &str) -> Result<Json, ControlRefusal> {
+        let found = self.plan().shown_value(&SettingPath::parse(path)?);
+        found.ok_or_else(|| format!("there is no setting {path}").into())
+    }
+
+    /// Changes settings in the file, all or none, and takes it over.
+    pub(super) fn change_settings(
+        self: &Arc<Self>,
+        edits: &[SettingEdit],
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
+        let mut changes = Vec::with_capacity(edits.len());
+        for edit in edits {
+            let change = change_of(edit)
+                .map_err(|why| SettingsRefusal::Wrong(format!("{}: {why}", edit.path).into()))?;
+            changes.push(change);
+        }
+        // One at a time: each begins with what the one before it has left.
+        let _turn = self.editing.lock().unwrap_or_else(PoisonError::into_inner);
+        let plan = self.plan();
+        self.check_file(&plan)?;
+        let mut text = plan.text().to_owned();
+        for (path, change) in &changes {
+            let edited = config::edit_text(&text, path, change);
+            text = edited.map_err(|why| SettingsRefusal::Wrong(why.into()))?;
+        }
+        let judged = config::parse(&text, &plan.source);
+        judged.map_err(|found| complaints(found.iter().map(ToString::to_string)))?;
+        config::rewrite(&plan.source, plan.text(), &text).map_err(not_replaced)?;
+        match self.reload() {
+            Ok(done) => Ok(done),
+            Err(mut found) => {
+                if let Err(why) = config::rewrite(&plan.source, &text, plan.text()) {
+                    found.push(format!("the file could not be put back as it was: {why}"));
+                }
+                Err(complaints(found.into_iter()))
+            }
+        }
+    }
+
+    /// Refuses files that are not to be changed.
+    fn check_file(&self, plan: &Plan) -> Result<(), SettingsRefusal> {
+        let fixed = |why: &str, remedy| Err(SettingsRefusal::Fixed { why: why.into(), remedy });
+        if plan.is_built_in() {
+            return fixed(
+                "the built-in configuration runs, which has no file",
+                "write a file, and start Tidegate with --config",
+            );
+        }
+        if self.setup.is_written_by_command() {
+            return fixed(
+                "a command has written this configuration, which has no file",
+                "start Tidegate with a configuration",
+            );
+        }
+        if plan.language() == ConfigLanguage::Foreign {
+            return fixed(
+                "the configuration is written in the language of mosdns or OxiDNS",
+                "change the file in an editor, then reload",
+            );
+        }
+        if self.admin.config_edits == ConfigEdits::Off {
+            return fixed(
+                "commands may not change the configuration's file",
+                "write `config_edits: on` below `admin` and restart, or change the file in an \
+                 editor and reload",
+            );
+        }
+        Ok(())
+    }
+}
+
+fn change_of(edit: &SettingEdit) -> Result<(SettingPath, SettingChange), ControlRefusal> {
+    let path = SettingPath::parse(&edit.path)?;
+    let change = match &edit.value {
+        Some(value) => SettingChange::Set(WrittenValue::parse(value)?),
+        None => SettingChange::Unset,
+    };
+    Ok((path, change))
+}
+
+fn complaints(found: impl Iterator<Item = String>) -> SettingsRefusal {
+    SettingsRefusal::Complaints(found.collect())
+}
+
+fn not_replaced(why: RewriteError) -> SettingsRefusal {
+    let remedy = match &why {
+        RewriteError::Changed(_) => "reload first (`tidegate ctl reload`), then change it again",
+        RewriteError::Unreadable(..) => "see to it that Tidegate's user can read it",
+        RewriteError::Unwritable(..) => {
+            "give the user that Tidegate runs as the right to write the file's folder, and own the \
+             file; or change it in an editor and reload"
+        }
+    };
+    SettingsRefusal::Fixed { why: why.into(), remedy }
+}
