@@ -417,6 +417,14 @@ pub(crate) const WALLS: &[Wall] = &[
         purity: Purity::Free,
     },
     Wall {
+        name: "line-console",
+        folder: "crates/line-console",
+        floor: 4,
+        may: &["vocab", "ledger", "transport", "admin"],
+        never: &[TLS, HTTP],
+        purity: Purity::Free,
+    },
+    Wall {
         name: "tidegate",
         folder: "crates/tidegate",
         floor: 5,
@@ -441,6 +449,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "scripting",
             "config",
             "admin",
+            "line-console",
             "door-dns",
             "door-pixel",
             "door-proxy",

@@ -7,6 +7,7 @@
 
 mod api;
 mod assets;
+mod console_settings;
 mod control;
 mod failed_logins;
 mod gate;
@@ -27,6 +28,9 @@ mod setup;
 mod tests;
 mod token;
 
+pub use console_settings::{
+    ConsoleChoice, ConsolePlace, ConsolePlaceError, ConsoleSettings, ConsoleTrust,
+};
 pub use control::{
     CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, NameAllow, PoolChange,
     PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,

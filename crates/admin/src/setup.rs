@@ -2,6 +2,7 @@
 //!
 //! Read by `config`; the binary binds the address and hands both to [`crate::Admin::new`].
 
+use crate::console_settings::ConsoleChoice;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -27,6 +28,10 @@ pub struct Settings {
     /// Tidegate write in the file's folder, landlock or not, where its user has the right to. It is
     /// read at the start. Default `off`.
     pub config_edits: ConfigEdits,
+    /// The line console, with Perlbal's commands: a loopback address such as `127.0.0.1:60000`, or
+    /// `unix:/PATH`, or a mapping with `listen` and `trust`. It is opened at the start. Default:
+    /// none.
+    pub console: Option<ConsoleChoice>,
 }
 
 /// Changes of the configuration's file by commands.
@@ -46,6 +51,7 @@ impl Default for Settings {
             listen: Text(SocketAddr::from((Ipv4Addr::LOCALHOST, 9053))),
             hosts: Vec::new(),
             config_edits: ConfigEdits::default(),
+            console: None,
         }
     }
 }
@@ -69,7 +75,8 @@ impl Settings {
 
     /// Every complaint, with paths relative to this section.
     pub fn check(&self) -> Vec<Complaint> {
-        let mut complaints = Vec::new();
+        let console = self.console.iter().flat_map(ConsoleChoice::check);
+        let mut complaints: Vec<_> = console.map(|it| it.under("console")).collect();
         if self.hosts.len() > HOSTS_MAX {
             complaints.push(
                 Complaint::new("hosts", format!("{} names are too many", self.hosts.len()))

@@ -11,6 +11,7 @@ use crate::foreign;
 use crate::own_certificates;
 use crate::shown;
 use crate::yaml::YamlNode;
+use admin::ConsolePlace;
 use policy::BlockStyle;
 use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
@@ -181,6 +182,11 @@ fn listeners(file: &ConfigFile) -> Vec<(String, Listen)> {
     let mut all: Vec<_> = DOOR_SECTIONS.iter().flat_map(|door| (door.listeners)(file)).collect();
     let admin = Listen { scheme: Scheme::Http, address: file.admin.listen.0, path: String::new() };
     all.push(("admin.listen".into(), admin));
+    let console = file.admin.console.as_ref().and_then(|it| it.settings().place().ok());
+    if let Some(ConsolePlace::Loopback(address)) = console {
+        let console = Listen { scheme: Scheme::Tcp, address, path: String::new() };
+        all.push(("admin.console".into(), console));
+    }
     all
 }
 

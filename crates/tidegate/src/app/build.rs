@@ -32,7 +32,7 @@ use resolver::Resolver;
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use transport::{ClientTls, Cores, Drain};
 use vocab::{ListId, Listen, Name, RuleRef};
 
@@ -95,6 +95,7 @@ pub(super) fn start(
         subscriptions: Subscriptions::default(),
         compiling: Mutex::default(),
         editing: Mutex::default(),
+        console: OnceLock::default(),
         started: transport::clock::now(),
         problems: Mutex::default(),
         admin: plan.file.admin.clone(),

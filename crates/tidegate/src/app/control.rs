@@ -87,6 +87,8 @@ impl RunningApp {
                 .start(listener, &limits, &self.cores, &self.drain, &serve)
                 .map_err(AdminNotOpen::Core)?;
         }
+        let control = Arc::new(ControlHandle(Arc::clone(self)));
+        self.open_console(settings.console.as_ref(), control, token);
         Ok(())
     }
 }

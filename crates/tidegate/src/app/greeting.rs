@@ -47,6 +47,9 @@ pub(super) fn lines(app: &RunningApp, origin: RulesOrigin) -> Vec<String> {
     if let Some((_, admin)) = listeners.iter().find(|(door, _)| *door == "admin") {
         lines.push(format!("\n  dashboard    {}", dashboard(app, reachable(admin.address))));
     }
+    if let Some(place) = app.console.get() {
+        lines.push(format!("  console      {place}"));
+    }
     let warnings = app.warnings().into_iter().chain(app.signer.warnings(transport::clock::now()));
     lines.extend(warnings.map(|warning| format!("\n  note         {warning}")));
     lines

@@ -11,6 +11,7 @@ mod build;
 mod cache_files;
 mod cache_index;
 mod compiling;
+mod console;
 mod control;
 pub(crate) mod doors;
 mod effective;
@@ -107,6 +108,8 @@ pub(crate) struct RunningApp {
     admin: admin::Settings,
     /// Where it listens, once it does.
     dashboard: Arc<OnceLock<SocketAddr>>,
+    /// Where the console listens, if it does.
+    console: OnceLock<admin::ConsolePlace>,
     /// What a configuration changes; the lock makes reloads queue up.
     running: Mutex<RunningDoors>,
 }

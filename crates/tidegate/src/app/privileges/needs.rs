@@ -2,7 +2,7 @@
 //!
 //! Nothing but the plan is looked at, and nothing is changed.
 
-use admin::ConfigEdits;
+use admin::{ConfigEdits, ConsolePlace};
 use config::Plan;
 use sandbox::{Capability, first_unprivileged_port};
 use serde_json::Value;
@@ -40,7 +40,7 @@ pub(super) enum WritablePlace {
     Log(PathBuf),
     /// A file that is replaced by one that is written beside it.
     Replaced(PathBuf),
-    /// Such a file whose rights are the owner's affair: they are not changed.
+    /// Such a file, or a socket, whose rights are the owner's affair: they are not changed.
     Kept(PathBuf),
 }
 
@@ -124,6 +124,10 @@ fn writable_places(plan: &Plan, state: &Path) -> Vec<WritablePlace> {
         let file = plan.source.canonicalize().unwrap_or_else(|_| plan.source.clone());
         all.push(WritablePlace::Kept(file));
     }
+    let console = file.admin.console.as_ref().and_then(|it| it.settings().place().ok());
+    if let Some(ConsolePlace::Path(path)) = console {
+        all.push(WritablePlace::Kept(state.join(path)));
+    }
     let foreign = file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
     if let Some(foreign) = foreign {
         let dumps = foreign.dumps().iter().map(|dump| WritablePlace::Replaced(dump.file.clone()));
@@ -190,8 +194,8 @@ mod tests {
     fn the_configurations_own_folder_is_written_only_where_commands_may_change_it() {
         let folders = |yaml: &str| needs(yaml).folders(Path::new("/s"));
         assert_eq!(folders("admin: { config_edits: off }"), [Path::new("/s")]);
-        let on = "admin: { config_edits: on }";
-        assert_eq!(folders(on), ["/s", "/etc/tidegate"].map(PathBuf::from));
+        let on = "admin: { config_edits: on, console: 'unix:/run/t/console.sock' }";
+        assert_eq!(folders(on), ["/s", "/etc/tidegate", "/run/t"].map(PathBuf::from));
     }
 
     #[test]
