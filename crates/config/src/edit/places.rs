@@ -11,7 +11,12 @@ pub(crate) struct PlacedText<'t> {
 
 impl<'t> PlacedText<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
-        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let bytes = text.as_bytes();
+        // As the reader counts: a carriage return ends a line by itself, too.
+        let ends = bytes.iter().enumerate().filter(|(at, byte)| match byte {
+            b'\r' => bytes.get(at + 1) != Some(&b'\n'),
+            byte => **byte == b'\n',
+        });
         let lines = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
         Self { text, lines }
     }

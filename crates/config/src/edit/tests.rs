@@ -140,6 +140,15 @@ fn a_file_without_settings_gets_its_first() {
 }
 
 #[test]
+fn lines_are_counted_as_the_reader_counts_them() {
+    assert_eq!(set("a: 1\rb: 2 # two\n", "b", "3").unwrap(), "a: 1\rb: 3 # two\n");
+    assert_eq!(
+        set("\u{e9}: 1\r\nb: [\u{e9}, c] # two\n", "b[1]", "3").unwrap(),
+        "\u{e9}: 1\r\nb: [\u{e9}, 3] # two\n"
+    );
+}
+
+#[test]
 fn what_is_taken_away_leaves_the_rest() {
     for (path, old, new) in [
         ("gateway.pools.old.max_connections", "      max_connections: 7   # was 70\n", ""),
