@@ -25,7 +25,8 @@ pub use crate::open::{Pools, check_pool_files, open_pools};
 pub use crate::outlier_ejection::AttemptOutcome;
 pub use crate::pool::{
     CookieScope, NameState, PickOutcome, PickRequest, PoolChange, PoolState, PoolUnchanged,
-    PoolWatch, ServerLease, ServerPool, ServerState, UnservedReason, WatchMeans,
+    PoolWatch, QueueReport, ServerLease, ServerPool, ServerState, UnservedReason, WaitingFigures,
+    WatchMeans,
 };
 pub use crate::random::bits as random_bits;
 pub use crate::settings::{

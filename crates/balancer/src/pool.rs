@@ -13,7 +13,7 @@ mod watch;
 
 pub use self::lease::{CookieScope, ServerLease};
 pub use self::live::{NameState, PoolChange, PoolState, PoolUnchanged, ServerState};
-pub use self::queue::UnservedReason;
+pub use self::queue::{QueueReport, UnservedReason, WaitingFigures};
 pub use self::watch::{PoolWatch, WatchMeans};
 
 use self::names::ResolvedEntry;

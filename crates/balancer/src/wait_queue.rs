@@ -57,6 +57,11 @@ impl<W> WaitQueue<W> {
         self.classes.each_ref().map(BTreeMap::len)
     }
 
+    /// Returns who has waited longest of each class: high, normal, low.
+    pub(crate) fn oldest(&self) -> [Option<&W>; 3] {
+        self.classes.each_ref().map(|class| class.first_key_value().map(|(_, waiter)| waiter))
+    }
+
     /// Enters at the end of its class. In a line of `most`, the youngest of the lowest class gives
     /// way to a higher one.
     pub(crate) fn push(&mut self, class: RequestPriority, waiter: W, most: usize) -> QueueEntry<W> {

@@ -7,10 +7,10 @@ use crate::outcome::GatewayOutcome;
 use crate::settings::HostSent;
 use crate::uploads::ReplayBody;
 use balancer::{
-    AttemptOutcome, CookieScope, PickOutcome, PickRequest, RequestPriority, RetryCause,
-    ServerLease, ServerPool, TRIES_MAX, TriedServers, UnservedReason, random_bits,
+    AttemptOutcome, CookieScope, PickOutcome, PickRequest, QueueReport, RequestPriority,
+    RetryCause, ServerLease, ServerPool, TRIES_MAX, TriedServers, UnservedReason, random_bits,
 };
-use http::header::{HOST, RETRY_AFTER, SET_COOKIE};
+use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, SET_COOKIE};
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use http_engine::Body;
@@ -106,6 +106,7 @@ pub(crate) async fn send(
         PoolRequest { origins, pool, pick: asking, class, endpoints: ends, tried, attempts: 0 };
     let mut lease = sending.first(now).await?;
     let mut request = request;
+    tell_queue(pool, request.headers_mut());
     loop {
         let mut copy = sending.copy_of(&request);
         let hedge = pool.settings().retry.hedge.filter(|_| request.method().is_safe());
@@ -133,6 +134,19 @@ pub(crate) async fn send(
                 sending.after_failure(why, unsent, copy, now).await?
             }
         };
+    }
+}
+
+/// Tells a server of the requests that wait, where the pool's settings say so.
+fn tell_queue(pool: &ServerPool, fields: &mut HeaderMap) {
+    let Some(QueueReport { high, others }) = pool.queue_report(clock::now()) else { return };
+    for (name, number) in [
+        ("x-queue-count", others.count as u64),
+        ("x-queue-age", others.age_s),
+        ("x-hp-queue-count", high.count as u64),
+        ("x-hp-queue-age", high.age_s),
+    ] {
+        fields.insert(HeaderName::from_static(name), HeaderValue::from(number));
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) struct PoolQueue {
 #[derive(Debug)]
 struct QueueWaiter {
     pick: PickRequest,
+    /// Monotonic milliseconds of its coming.
+    since_ms: u64,
     reply: oneshot::Sender<Result<ServerLease, UnservedReason>>,
 }
 
@@ -43,6 +45,24 @@ pub enum UnservedReason {
     TimedOut,
     /// No server is up any more; ask again after so many milliseconds.
     NoneUp(u64),
+}
+
+/// Requests that wait for servers of a pool: their number, and the age of the oldest in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueReport {
+    /// Of high priority.
+    pub high: WaitingFigures,
+    /// Of normal and low priority.
+    pub others: WaitingFigures,
+}
+
+/// Requests of one kind that wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitingFigures {
+    /// Number of them.
+    pub count: usize,
+    /// Age of the oldest, in seconds.
+    pub age_s: u64,
 }
 
 /// Holds what is told of a line.
@@ -87,6 +107,21 @@ impl PoolQueue {
             now: self.line().waiting(),
             entered: self.queued_total.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Those that wait now, of high priority and of any other.
+    fn told(&self, now: Now) -> QueueReport {
+        let line = self.line();
+        let [high, normal, low] = line.waiting();
+        let [high_since, normal_since, low_since] =
+            line.oldest().map(|oldest| oldest.map(|waiter| waiter.since_ms));
+        let age =
+            |since: Option<u64>| since.map_or(0, |since| now.mono_ms.saturating_sub(since) / 1000);
+        let others_since = normal_since.into_iter().chain(low_since).min();
+        QueueReport {
+            high: WaitingFigures { count: high, age_s: age(high_since) },
+            others: WaitingFigures { count: normal + low, age_s: age(others_since) },
         }
     }
 
@@ -151,6 +186,11 @@ impl PoolQueue {
 }
 
 impl ServerPool {
+    /// Those that wait, where its servers are told of them.
+    pub fn queue_report(&self, now: Now) -> Option<QueueReport> {
+        self.settings().queue.fields.then(|| self.queue.told(now))
+    }
+
     /// Waits for a place, as long as its class may. Dropped, it leaves the line.
     pub async fn wait(
         self: &Arc<Self>,
@@ -162,8 +202,10 @@ impl ServerPool {
             self.queue.refused.fetch_add(1, Ordering::Relaxed);
             why
         };
-        let place =
-            self.queue.enter(class, QueueWaiter { pick: asking, reply: tell }).map_err(refused)?;
+        let place = self
+            .queue
+            .enter(class, QueueWaiter { pick: asking, since_ms: clock::now().mono_ms, reply: tell })
+            .map_err(refused)?;
         let _leaving = QueueExit { queue: &self.queue, place };
         // A place may have become free between looking for one and entering.
         self.queue.serve(self, clock::now());

@@ -54,6 +54,10 @@ pub struct QueueSettings {
     pub low: Vec<String>,
     /// Turns for lower classes, so that they do not starve.
     pub relief: ReliefSettings,
+    /// True if servers are told of those that wait, as Perlbal's plug-in Queues does:
+    /// `X-Queue-Count` and `X-Queue-Age` (seconds of the one that waits longest), and with `X-HP-`
+    /// in front the same for high priority. Clients' own such fields are replaced. Default false.
+    pub fields: bool,
 }
 
 /// Turns for lower classes in a queue, so that they do not starve.
@@ -122,6 +126,7 @@ impl Default for QueueSettings {
             high: Vec::new(),
             low: Vec::new(),
             relief: ReliefSettings::default(),
+            fields: false,
         }
     }
 }

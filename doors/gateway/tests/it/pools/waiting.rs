@@ -79,6 +79,50 @@ fn who_is_urgent_is_served_first_and_who_goes_leaves_the_line() {
 }
 
 #[test]
+fn servers_are_told_of_those_that_wait_where_the_pool_says_so() {
+    for is_told in [true, false] {
+        let (server, tell) = told();
+        let settings = one_place(&server, |pool| {
+            pool.queue.high = vec!["cookie:vip=1".into()];
+            pool.queue.fields = is_told;
+        });
+        let gateway = start(settings, parts(""));
+        let mut streams = vec![send(&gateway, "/first", "X-Queue-Count: 99\r\n")];
+        until("the first is served", || server.seen().len() == 1);
+        for (fields, waits) in
+            [("", [0, 1, 0]), ("Cookie: vip=1\r\n", [1, 1, 0]), ("Cookie: vip=1\r\n", [2, 1, 0])]
+        {
+            streams.push(send(&gateway, "/", fields));
+            until("it waits", || waiting(&gateway) == waits);
+        }
+        for _ in 0..4 {
+            tell.send(()).unwrap();
+        }
+        for stream in &mut streams {
+            assert!(read_message(stream).unwrap().starts_with("HTTP/1.1 200"));
+        }
+        let seen = server.seen();
+        let numbers = |name: &str| -> Vec<Option<u64>> {
+            let of = |head: &String| {
+                let head = head.to_ascii_lowercase();
+                let value = head.lines().find_map(|it| it.strip_prefix(name).map(str::to_owned));
+                value.map(|it| it.trim().parse().unwrap())
+            };
+            seen.iter().map(of).collect()
+        };
+        if is_told {
+            assert_eq!(numbers("x-queue-count:"), [0, 1, 1, 0].map(Some));
+            assert_eq!(numbers("x-hp-queue-count:"), [0, 1, 0, 0].map(Some));
+            assert!(numbers("x-queue-age:").iter().all(Option::is_some));
+            assert!(numbers("x-hp-queue-age:").iter().all(Option::is_some));
+        } else {
+            assert_eq!(numbers("x-queue-count:"), [Some(99), None, None, None]);
+            assert_eq!(numbers("x-hp-queue-count:"), [None; 4]);
+        }
+    }
+}
+
+#[test]
 fn a_full_line_and_a_deadline_are_503_with_a_time() {
     let (server, tell) = told();
     let settings = one_place(&server, |pool| {
