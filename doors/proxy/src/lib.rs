@@ -17,6 +17,7 @@ mod door;
 mod fast_path;
 mod headers;
 mod local_endpoints;
+mod mirror;
 mod pac;
 mod pages;
 mod parts;

@@ -7,9 +7,11 @@ use crate::decide::ProxyQuery;
 use crate::door::ProxyDoor;
 use crate::headers::max_forwards;
 use crate::local_endpoints::{self, LocalEndpoint};
+use crate::mirror::{self, TargetForm};
 use crate::refusal::ProxyRefusal;
 use crate::setup::ProxySetup;
 use crate::target::{self, ProxyTarget};
+use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Request};
 use http_engine::{Incoming, kind};
 use http_front::page_of;
@@ -20,6 +22,7 @@ use vocab::{DomainName, Now, RequestKind};
 /// A client's request, once it is understood.
 pub(crate) struct ProxyRequest {
     pub(crate) target: ProxyTarget,
+    pub(crate) form: TargetForm,
     pub(crate) host: DomainName,
     pub(crate) page: Option<DomainName>,
     pub(crate) kind: RequestKind,
@@ -41,15 +44,21 @@ impl ProxyRequest {
             return Err(ProxyRefusal::ClientNotAllowed);
         }
         let (method, headers) = (request.method(), request.headers());
-        let target = match target::read(method, request.uri()).map_err(ProxyRefusal::Target)? {
-            ProxyTarget::Local(own) => return Err(ProxyRefusal::Local(own)),
-            ProxyTarget::Fetch { origin, path }
-                if local_endpoints::is_self(caller, &origin, &path) =>
-            {
-                return Err(ProxyRefusal::Local(LocalEndpoint::at(method, &path)));
-            }
-            other => other,
-        };
+        let (target, form) =
+            match target::read(method, request.uri()).map_err(ProxyRefusal::Target)? {
+                ProxyTarget::Local(own) => {
+                    let path = request.uri().path_and_query().map_or("/", PathAndQuery::as_str);
+                    let mirrored = mirror::target(setup, method, path);
+                    (mirrored.ok_or(ProxyRefusal::Local(own))?, TargetForm::Mirror)
+                }
+                ProxyTarget::Fetch { origin, path }
+                    if local_endpoints::is_self(caller, &origin, &path) =>
+                {
+                    let own = ProxyRefusal::Local(LocalEndpoint::at(method, &path));
+                    (mirror::target(setup, method, &path).ok_or(own)?, TargetForm::Mirror)
+                }
+                other => (other, TargetForm::Proxy),
+            };
         let user = match &setup.access {
             None => None,
             Some(access) => {
@@ -81,7 +90,7 @@ impl ProxyRequest {
                 (origin.host.to_name(), kind, origin.url(path))
             }
         };
-        Ok(Self { target, host, page, kind, user, subject })
+        Ok(Self { target, form, host, page, kind, user, subject })
     }
 
     pub(crate) fn query<'w>(&'w self, method: &'w Method) -> ProxyQuery<'w> {

@@ -9,6 +9,7 @@ use crate::destination_guard::{DestinationGuard, HostAsker};
 use crate::door::ProxyDoor;
 use crate::headers::wanted_protocol;
 use crate::local_endpoints;
+use crate::mirror::{self, TargetForm};
 use crate::pages;
 use crate::proxy_request::ProxyRequest;
 use crate::redirected::{self, RedirectedCourse, RedirectorRequest};
@@ -119,7 +120,7 @@ pub(crate) async fn answer(
     }
 
     // shape
-    let shaped = shape(&trip, page, reviewed).scripted(script, &setup, caller);
+    let shaped = shape(&trip, page, reviewed).finished(&wish, script, &setup, caller);
 
     // record
     record(ticket, shaped, &setup)
@@ -190,6 +191,9 @@ async fn lead(
     script: Option<&ScriptedRequest>,
     request: &mut Request<Incoming>,
 ) -> Option<ProxyOutcome> {
+    if wish.form == TargetForm::Mirror {
+        mirror::clean_request(request.headers_mut());
+    }
     if let Some(redirector) = &setup.redirector {
         let asked = RedirectorRequest {
             target: &wish.target,
@@ -401,6 +405,25 @@ fn record(mut ticket: RequestTicket, shaped: ShapedResponse, setup: &ProxySetup)
 }
 
 impl ShapedResponse {
+    /// The answer as the mirror and the script leave it.
+    fn finished(
+        self,
+        wish: &ProxyRequest,
+        script: Option<&ScriptedRequest>,
+        setup: &ProxySetup,
+        caller: &ProxyConnection,
+    ) -> Self {
+        self.mirrored(wish, setup).scripted(script, setup, caller)
+    }
+
+    /// The answer as it is in the mirror, to a request that was for it.
+    fn mirrored(mut self, wish: &ProxyRequest, setup: &ProxySetup) -> Self {
+        if wish.form == TargetForm::Mirror {
+            mirror::clean_answer(setup, &wish.target, self.response.headers_mut());
+        }
+        self
+    }
+
     /// The answer as the script leaves it.
     fn scripted(
         self,

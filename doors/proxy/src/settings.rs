@@ -106,6 +106,10 @@ pub struct Settings {
     /// `HTTP` and `TLS` are refused, because URLs inside them would pass unread. At most 8. Default
     /// `[websocket]`.
     pub upgrade: Vec<String>,
+    /// Hosts of the mirror, with all below them: `/https/HOST/PATH` at the proxy's own address is
+    /// `https://HOST/PATH`, for programs that know a base URL and no proxy. Only with `GET` and
+    /// `HEAD`, without cookies, and without `auth`. At most 1000. Default: none.
+    pub mirror: Vec<Text<DomainName>>,
     /// The setup script at `/proxy.pac` and `/wpad.dat`, by which browsers configure themselves.
     pub pac: PacSettings,
     /// Programs that are asked about each URL that the policy lets pass: Squid's
@@ -152,6 +156,7 @@ impl Default for Settings {
             fetch_ports: Vec::new(),
             destinations: DestinationScope::Guarded,
             rebinding_allow: Vec::new(),
+            mirror: Vec::new(),
             tunnel_idle: Text(TimeSpan(Duration::from_mins(5))),
             response_timeout: Text(TimeSpan(Duration::from_mins(5))),
             response_head: AnswerHeadSettings::default(),

@@ -110,7 +110,7 @@ impl PoolQueue {
         }
     }
 
-    /// Those that wait now, of high priority and of any other.
+    /// Requests that wait now, of high priority and of any other.
     fn told(&self, now: Now) -> QueueReport {
         let line = self.line();
         let [high, normal, low] = line.waiting();
@@ -186,7 +186,7 @@ impl PoolQueue {
 }
 
 impl ServerPool {
-    /// Those that wait, where its servers are told of them.
+    /// Requests that wait, where its servers are told of them.
     pub fn queue_report(&self, now: Now) -> Option<QueueReport> {
         self.settings().queue.fields.then(|| self.queue.told(now))
     }

@@ -72,11 +72,25 @@ impl Settings {
             let complaint = Complaint::new("rebinding_allow", message);
             complaints.push(complaint.remedy("write the names that they stand below"));
         }
+        complaints.extend(self.check_mirror());
         complaints.extend(self.check_leaves());
         if let Some(cache) = &self.cache {
             complaints.extend(check_cache(cache).into_iter().map(|it| it.under("cache")));
         }
         complaints
+    }
+
+    fn check_mirror(&self) -> Option<Complaint> {
+        if self.mirror.len() > NAMES_MAX {
+            let message = format!("{} names are over the {NAMES_MAX} allowed", self.mirror.len());
+            let complaint = Complaint::new("mirror", message);
+            return Some(complaint.remedy("write the names that they stand below"));
+        }
+        let is_closed = !self.mirror.is_empty() && self.auth.is_some();
+        is_closed.then(|| {
+            let message = "programs that use a mirror send it no proxy password";
+            Complaint::new("mirror", message).remedy("leave out auth, and name their `clients`")
+        })
     }
 
     fn check_leaves(&self) -> Vec<Complaint> {

@@ -10,6 +10,7 @@ mod cache;
 mod fields;
 mod huge;
 mod interim;
+mod mirror;
 mod own;
 mod parents;
 mod passing;
