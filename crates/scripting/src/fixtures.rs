@@ -1,4 +1,9 @@
-//! Fixtures of a script: requests, and what is to become of them. For `tidegate script test`.
+//! Fixtures of a script: requests and questions, and what is to become of them. For `tidegate
+//! script test`.
+
+mod questions;
+
+pub use questions::{FixtureAnswer, FixtureQuery, FixtureQuestion};
 
 use crate::hook::ScriptHook;
 use crate::request::ScriptedRequest;
@@ -22,14 +27,21 @@ pub struct ScriptFixtures {
     pub cases: Vec<FixtureCase>,
 }
 
-/// A request, and what is to become of it.
+/// A request or a question, and what is to become of it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FixtureCase {
     /// The name, for people.
     pub name: String,
-    /// The request of a client.
-    pub request: FixtureRequest,
+    /// The request of a client: this, `query` or `question`.
+    #[serde(default)]
+    pub request: Option<FixtureRequest>,
+    /// A DNS question, for `on_query`.
+    #[serde(default)]
+    pub query: Option<FixtureQuery>,
+    /// A request that the policy is asked about, for `on_decide`.
+    #[serde(default)]
+    pub question: Option<FixtureQuestion>,
     /// The answer of the server, where one is asked. Default: 200 without fields.
     #[serde(default)]
     pub response: FixtureResponse,
@@ -78,6 +90,12 @@ pub struct FixtureOutcome {
     pub without: Vec<String>,
     /// The request as a server is sent it.
     pub sent: Option<FixtureSent>,
+    /// The answer to a query.
+    pub answer: Option<FixtureAnswer>,
+    /// The verdict on a question, `pass` or `block`, whoever gives it.
+    pub verdict: Option<String>,
+    /// The reason that the script gives.
+    pub reason: Option<String>,
     /// Words of the error with which a hook fails.
     pub error: Option<String>,
 }
@@ -115,7 +133,13 @@ struct FixtureResult {
 impl FixtureCase {
     /// Runs the hooks of a script as a request would; every difference to what was expected.
     pub fn run(&self, script: &LuauScript) -> Vec<String> {
-        let (request, response) = match (self.request.read(), self.response.read()) {
+        let request = match (&self.request, &self.query, &self.question) {
+            (Some(request), None, None) => request,
+            (None, Some(query), None) => return query.run(script, &self.expect),
+            (None, None, Some(question)) => return question.run(script, &self.expect),
+            _ => return vec!["a case has one of request, query and question".into()],
+        };
+        let (request, response) = match (request.read(), self.response.read()) {
             (Ok(request), Ok(response)) => (request, response),
             (Err(why), _) | (_, Err(why)) => return vec![why.to_string()],
         };
@@ -211,9 +235,9 @@ fn fields(named: &BTreeMap<String, String>) -> Result<HeaderMap, Complaint> {
 }
 
 impl FixtureOutcome {
-    fn differences(&self, result: &FixtureResult) -> Vec<String> {
-        let mut found = Vec::new();
-        match (&self.error, &result.error) {
+    /// Compares errors; true if there is one, or was to be, and nothing else is to be compared.
+    fn fails(&self, found: &mut Vec<String>, error: Option<&str>) -> bool {
+        match (&self.error, error) {
             (None, Some(error)) => found.push(format!("it failed: {error}")),
             (Some(words), Some(error)) if !error.contains(words.as_str()) => {
                 found.push(format!("error: expected {words:?}, got {error:?}"));
@@ -221,7 +245,12 @@ impl FixtureOutcome {
             (Some(words), None) => found.push(format!("error: expected {words:?}, got none")),
             (Some(_), Some(_)) | (None, None) => {}
         }
-        if self.error.is_some() || result.error.is_some() {
+        self.error.is_some() || error.is_some()
+    }
+
+    fn differences(&self, result: &FixtureResult) -> Vec<String> {
+        let mut found = Vec::new();
+        if self.fails(&mut found, result.error.as_deref()) {
             return found;
         }
         differ(&mut found, "status", self.status, Some(result.response.status.as_u16()));

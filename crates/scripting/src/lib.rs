@@ -37,7 +37,8 @@ pub use decision_script::DecisionScript;
 pub use failure::{FailureCause, ScriptFailure};
 pub use fetching::{FetchTrouble, ScriptFetch, ScriptFetchAnswer, ScriptFetcher};
 pub use fixtures::{
-    FixtureCase, FixtureOutcome, FixtureRequest, FixtureResponse, FixtureSent, ScriptFixtures,
+    FixtureAnswer, FixtureCase, FixtureOutcome, FixtureQuery, FixtureQuestion, FixtureRequest,
+    FixtureResponse, FixtureSent, ScriptFixtures,
 };
 pub use hook::{ScriptHook, ScriptPlace};
 pub use log_entry::ScriptedLogEntry;

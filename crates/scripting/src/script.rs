@@ -194,6 +194,15 @@ impl LuauScript {
 
     /// Calls `on_decide`; the verdict that the script gave, if it did and ended well.
     pub(crate) fn on_decide(&self, ask: &Ask<'_>, verdict: Verdict) -> Option<GivenVerdict> {
+        self.try_decide(ask, verdict).0
+    }
+
+    /// The same, with why it did not end well.
+    pub(crate) fn try_decide(
+        &self,
+        ask: &Ask<'_>,
+        verdict: Verdict,
+    ) -> (Option<GivenVerdict>, Option<String>) {
         let mut given = None;
         let outcome = machine::call(&self.code, ScriptHook::Decide, |machine, function| {
             let (verdict, outcome) = machine.call_with_decision(function, ask, verdict);
@@ -201,7 +210,10 @@ impl LuauScript {
             outcome
         });
         self.code.note(&outcome);
-        given.filter(|_| outcome.is_ok())
+        match outcome {
+            Ok(_) => (given, None),
+            Err(why) => (None, Some(why.message)),
+        }
     }
 
     /// Calls `on_response`. `asked` is what the answer is for, without its fields.

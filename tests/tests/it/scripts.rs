@@ -38,6 +38,14 @@ fn the_scripts_and_fixtures_of_the_manual_do_what_it_says() {
     assert_eq!(said.trim_end(), expected, "{}", String::from_utf8_lossy(&tried.stderr));
     assert!(tried.status.success());
 
+    for (at, name, script) in [(1, "names", 1), (2, "decide", 3)] {
+        let file = scratch.write(&format!("{name}.luau"), printed("luau")[script]);
+        scratch.write(&format!("{name}.test.yaml"), printed("yaml,fixtures")[at]);
+        let tried = tidegate::run(&["script", "test", &file.display().to_string()]);
+        let said = String::from_utf8_lossy(&tried.stdout).into_owned();
+        assert!(tried.status.success() && said.ends_with("2 passed, 0 failed\n"), "{said}");
+    }
+
     scratch.write("site/index.html", "home");
     scratch.write("login.luau", printed("luau")[2]);
     let root = scratch.path().join("site").display().to_string();
