@@ -35,7 +35,9 @@ pub(crate) fn target(setup: &ProxySetup, method: &Method, path: &str) -> Option<
     })?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
-    let origin = Origin::from_authority(scheme, authority).ok()?;
+    // pip writes the colon of a port so, in links that it has resolved itself.
+    let authority = authority.replace("%3A", ":").replace("%3a", ":");
+    let origin = Origin::from_authority(scheme, &authority).ok()?;
     if !is_mirrored(&setup.settings.mirror, &origin.host) {
         return None;
     }

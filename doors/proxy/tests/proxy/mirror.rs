@@ -39,7 +39,9 @@ fn a_path_of_the_mirror_is_fetched_and_cached_without_cookies() {
             assert!(!answer.contains(gone), "{gone}: {answer}");
         }
     }
-    assert_eq!(origin.seen().len(), 1, "the second is a hit");
+    let encoded = send(proxy, "GET", &format!("/http/localhost%3A{port}/a/b.tgz?x=1"), "");
+    assert!(encoded.starts_with("HTTP/1.1 200"), "{encoded}");
+    assert_eq!(origin.seen().len(), 1, "the others are hits");
     let blocked = send(proxy, "GET", &format!("/http/localhost:{port}/blocked.tgz"), "");
     assert!(blocked.starts_with("HTTP/1.1 403"), "{blocked}");
 }
