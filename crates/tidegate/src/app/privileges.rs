@@ -264,41 +264,46 @@ pub(crate) fn warnings(plan: &Plan, state: &Path) -> Vec<String> {
             account.name
         )
     });
-    let sites = needs.writable_places.iter().filter_map(|place| match place {
-        WritablePlace::Site(path) => Some(path),
-        WritablePlace::Folder(_)
-        | WritablePlace::Log(_)
-        | WritablePlace::Replaced(_)
-        | WritablePlace::Kept(_) => None,
-    });
-    let unwritable = sites
-        .filter(|path| path.exists() && !has_access(path, &account, READ | WRITE | SEARCH))
-        .map(|path| {
+    let unwritable = needs.writable_places.iter().filter_map(|it| unwritable(it, &account));
+    told.chain(unwritable).collect()
+}
+
+/// Warning about a place that the account could not write.
+fn unwritable(place: &WritablePlace, account: &SystemAccount) -> Option<String> {
+    let name = &account.name;
+    let folder = place.folder();
+    let is_closed = folder.exists() && !has_access(folder, account, WRITE | SEARCH);
+    match place {
+        WritablePlace::Site(path) => {
+            let is_closed = path.exists() && !has_access(path, account, READ | WRITE | SEARCH);
+            is_closed.then(|| {
+                format!(
+                    "{}: clients of this site write, and the user {name} cannot: give that user \
+                     or its group the right to",
+                    path.display()
+                )
+            })
+        }
+        WritablePlace::Replaced(path) => is_closed.then(|| {
             format!(
-                "{}: clients of this site write, and the user {} cannot: give that user or its \
-                 group the right to",
-                path.display(),
-                account.name
+                "{}: the user {name} cannot write to its folder, so this cache is kept in the \
+                 state folder; give that user or its group the right to",
+                path.display()
             )
-        });
-    let dumps = needs.writable_places.iter().filter_map(|place| match place {
-        WritablePlace::Replaced(path) => Some((path, place.folder())),
-        WritablePlace::Folder(_)
-        | WritablePlace::Log(_)
-        | WritablePlace::Site(_)
-        | WritablePlace::Kept(_) => None,
-    });
-    let unkept = dumps
-        .filter(|(_, folder)| folder.exists() && !has_access(folder, &account, WRITE | SEARCH))
-        .map(|(path, _)| {
-            format!(
-                "{}: the user {} cannot write to its folder, so this cache is kept in the state \
-                 folder; give that user or its group the right to",
-                path.display(),
-                account.name
-            )
-        });
-    told.chain(unwritable).chain(unkept).collect()
+        }),
+        WritablePlace::Kept(path) => {
+            let facts = path.metadata().ok().filter(std::fs::Metadata::is_file);
+            let is_strange = facts.is_some_and(|facts| is_closed || facts.uid() != account.uid);
+            is_strange.then(|| {
+                format!(
+                    "{}: commands cannot change it (admin.config_edits), because the user {name} \
+                     does not own it or cannot write to its folder: give it both",
+                    path.display()
+                )
+            })
+        }
+        WritablePlace::Folder(_) | WritablePlace::Log(_) => None,
+    }
 }
 
 /// One line about what would hold, for `check`.
