@@ -30,8 +30,9 @@ pub(crate) struct CacheArgs {
 
 /// Returns where it is asked for.
 pub(super) fn path(args: &CacheArgs) -> String {
-    let kind = |what: &str| if what.contains("://") { "prefix" } else { "site" };
-    let what = args.what.as_deref().map(|what| (kind(what), what));
+    let what = args.what.as_deref().map(|what| {
+        if what.contains("://") { ("prefix", what) } else { ("site", without_port(what)) }
+    });
     let others = [("door", args.door.as_deref()), ("after", args.after.as_deref())];
     let others = others.into_iter().filter_map(|(name, value)| Some((name, value?)));
     let mut path = format!("/api/cache?limit={}", args.limit);
@@ -39,6 +40,16 @@ pub(super) fn path(args: &CacheArgs) -> String {
         let _ = write!(path, "&{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC));
     }
     path
+}
+
+/// A host without the port that may stand behind it: a site is a host with all its ports.
+fn without_port(site: &str) -> &str {
+    let split = site.rsplit_once(':').filter(|(host, port)| {
+        !port.is_empty()
+            && port.bytes().all(|byte| byte.is_ascii_digit())
+            && (!host.contains(':') || host.ends_with(']'))
+    });
+    split.map_or(site, |(host, _)| host)
 }
 
 pub(super) fn print(index: &CacheIndex) {
@@ -85,4 +96,22 @@ fn print_response(it: &CachedResponse) {
         over => format!("stale for {} s", over.unsigned_abs()),
     };
     println!("    {}, {}, {} s old, {fresh}", it.status, places.join(", "), it.age_s);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_may_be_written_with_its_port() {
+        for (written, site) in [
+            ("a.example", "a.example"),
+            ("a.example:8080", "a.example"),
+            ("[::1]:80", "[::1]"),
+            ("::1", "::1"),
+            ("a.example:", "a.example:"),
+        ] {
+            assert_eq!(without_port(written), site);
+        }
+    }
 }
