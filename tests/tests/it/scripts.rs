@@ -278,3 +278,26 @@ fn what_a_timer_fetches_is_there_for_requests() {
     let open = (200, "home".to_owned());
     wait::until("the timer has fetched again", || (curl(&[&url]) == open).then_some(()));
 }
+
+#[test]
+fn a_reload_starts_the_timer_of_the_policys_new_script() {
+    let scratch = Scratch::new();
+    let script = |n: &str| {
+        format!(
+            "function on_timer() shared:set('n', '{n}') end
+             function on_decide(question)
+               if shared:get('n') == question.host then question:block('its turn') end
+             end"
+        )
+    };
+    scratch.write("decide.luau", script("one.example"));
+    let config = "policy: { script: decide.luau }\n\
+                  dns: { listen: [\"udp://127.0.0.1:0\"], upstreams: [\"udp://127.0.0.1:9\"] }\n\
+                  admin: { listen: \"127.0.0.1:0\" }\n";
+    let tidegate = Tidegate::start_in(scratch, config);
+    let is_blocked = |name: &str| tidegate.told(&["why", name]).contains("its turn").then_some(());
+    wait::until("the first timer", || is_blocked("one.example"));
+    tidegate.scratch.write("decide.luau", script("two.example"));
+    tidegate.told(&["ctl", "reload"]);
+    wait::until("the timer of the new script", || is_blocked("two.example"));
+}

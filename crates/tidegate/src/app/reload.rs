@@ -25,7 +25,9 @@ impl RunningApp {
     /// Opens every door of the plan for the first time.
     pub(super) fn open_doors(&self, plan: Plan) -> Result<(), DoorsNotOpen> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        self.apply(&mut running, plan)
+        self.apply(&mut running, plan)?;
+        self.start_timers(&running.doors);
+        Ok(())
     }
 
     /// Reads configuration and lists again and takes them over, or says every complaint.
@@ -53,6 +55,8 @@ impl RunningApp {
         self.apply(&mut running, plan).map_err(|why| lines(why.to_string()))?;
         succession.keep();
         let (lists, rules) = self.swap(policy, before);
+        // The policy's script is in force by now, as are those of the doors.
+        self.start_timers(&running.doors);
         self.subscriptions.all_in_force();
         self.subscribe(&running.plan, transport::clock::now())
             .map_err(|why| lines(why.to_string()))?;
@@ -208,7 +212,6 @@ impl RunningApp {
         }
         self.texts.gateway.store(gateway);
         self.ledger.apply(&plan.file.ledger);
-        self.start_timers(&doors);
         running.doors = doors;
         running.warnings = warnings(&plan);
         let (setup, state) = (&self.setup, self.state.path());
