@@ -247,7 +247,7 @@ impl ConsoleSession {
                 self.edit(control, format!("{servers}[{at}]"), None)
             }
             (NodeChange::Add, _) => {
-                let server = NewServer { url: url.into(), weight: 1, ..new_server() };
+                let server = NewServer { url: url.into(), ..NewServer::default() };
                 self.change_live(control, &pool.name, PoolServerChange::Add(server))
             }
             (NodeChange::Remove, _) => {
@@ -301,15 +301,4 @@ fn get(control: &dyn ProgramControl, path: &str) -> AnswerText {
 
 fn quoted(text: &str) -> String {
     Json::from(text).to_string()
-}
-
-fn new_server() -> NewServer {
-    NewServer {
-        url: String::new(),
-        weight: 1,
-        backup: false,
-        max_requests: 0,
-        drain: false,
-        resolve: None,
-    }
 }

@@ -108,10 +108,7 @@ impl UserData for DecisionObject {
         fields
             .add_field_method_get("mac", |_, this| Ok(this.held()?.mac.map(|mac| mac.to_string())));
         fields.add_field_method_get("verdict", |_, this| {
-            Ok(this.held()?.verdict.map(|action| match action {
-                Action::Pass => "pass",
-                Action::Block => "block",
-            }))
+            Ok(this.held()?.verdict.map(Action::as_str))
         });
     }
 

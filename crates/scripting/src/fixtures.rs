@@ -191,7 +191,6 @@ impl FixtureRequest {
             _ => return Err(cannot()),
         };
         let method = Method::from_bytes(self.method.as_bytes());
-        let client = self.client.as_deref().unwrap_or("127.0.0.1");
         let mut headers = fields(&self.headers)?;
         let host = url.host().unwrap_or_default().to_ascii_lowercase();
         if let Ok(host) = HeaderValue::from_str(&host) {
@@ -203,15 +202,17 @@ impl FixtureRequest {
             headers,
             host,
             scheme,
-            client: Some(parse_client(client)?),
+            client: Some(parse_client(self.client.as_deref(), "request.client")?),
         })
     }
 }
 
-fn parse_client(text: &str) -> Result<IpAddr, Complaint> {
+/// The client of a case: this machine where none is named.
+fn parse_client(text: Option<&str>, path: &str) -> Result<IpAddr, Complaint> {
+    let text = text.unwrap_or("127.0.0.1");
     text.parse().map_err(|_| {
         let message = format!("{text:?} is no address");
-        Complaint::new("request.client", message).remedy("write client: 192.0.2.7")
+        Complaint::new(path, message).remedy("write client: 192.0.2.7")
     })
 }
 

@@ -136,10 +136,8 @@ impl ScriptMachine {
         let Some(function) = self.environment(code)?.hook(hook).cloned() else {
             return Ok(Duration::ZERO);
         };
-        self.deadline.begin(match hook {
-            ScriptHook::Timer => TIMER_TIME_MAX,
-            _ => code.time_limit,
-        });
+        let is_timer = hook == ScriptHook::Timer;
+        self.deadline.begin(if is_timer { TIMER_TIME_MAX } else { code.time_limit });
         match run(self, &function) {
             Ok(()) => Ok(self.deadline.used()),
             Err(why) => Err(failure(&self.deadline, &why)),

@@ -6,7 +6,7 @@
 //! `request`.
 
 use crate::setup::ProxySetup;
-use crate::target::ProxyTarget;
+use crate::target::{self, ProxyTarget};
 use http::header::{
     ALT_SVC, COOKIE, HeaderMap, HeaderValue, LOCATION, SET_COOKIE, STRICT_TRANSPORT_SECURITY,
 };
@@ -25,7 +25,7 @@ pub(crate) enum TargetForm {
 }
 
 /// The target that a path and query stand for; none for what is no mirrored URL.
-pub(crate) fn target(setup: &ProxySetup, method: &Method, path: &str) -> Option<ProxyTarget> {
+pub(crate) fn read(setup: &ProxySetup, method: &Method, path: &str) -> Option<ProxyTarget> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         return None;
     }
@@ -48,10 +48,7 @@ pub(crate) fn target(setup: &ProxySetup, method: &Method, path: &str) -> Option<
 /// True for a host that is named, or below one that is.
 fn is_mirrored(names: &[Text<DomainName>], host: &UrlHost) -> bool {
     let UrlHost::Name(host) = host else { return false };
-    names.iter().any(|name| {
-        let below = host.as_str().strip_suffix(name.0.as_str());
-        below.is_some_and(|below| below.is_empty() || below.ends_with('.'))
-    })
+    names.iter().any(|name| host.as_name().is_at_or_below(name.as_name()))
 }
 
 /// Takes out of a request what is not for the origin.
@@ -84,7 +81,8 @@ fn within_mirror(setup: &ProxySetup, origin: &Origin, to: &str) -> Option<String
         Some(rest) => format!("{}://{rest}", origin.scheme.as_str()).parse::<Uri>().ok()?,
         None => to.parse::<Uri>().ok()?,
     };
-    let next: Origin = format!("{}://{}", uri.scheme_str()?, uri.authority()?).parse().ok()?;
-    let path = uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-    is_mirrored(&setup.settings.mirror, &next.host).then(|| path_of(&next, path))
+    let ProxyTarget::Fetch { origin, path } = target::read(&Method::GET, &uri).ok()? else {
+        return None;
+    };
+    is_mirrored(&setup.settings.mirror, &origin.host).then(|| path_of(&origin, &path))
 }

@@ -48,14 +48,14 @@ impl ProxyRequest {
             match target::read(method, request.uri()).map_err(ProxyRefusal::Target)? {
                 ProxyTarget::Local(own) => {
                     let path = request.uri().path_and_query().map_or("/", PathAndQuery::as_str);
-                    let mirrored = mirror::target(setup, method, path);
+                    let mirrored = mirror::read(setup, method, path);
                     (mirrored.ok_or(ProxyRefusal::Local(own))?, TargetForm::Mirror)
                 }
                 ProxyTarget::Fetch { origin, path }
                     if local_endpoints::is_self(caller, &origin, &path) =>
                 {
                     let own = ProxyRefusal::Local(LocalEndpoint::at(method, &path));
-                    (mirror::target(setup, method, &path).ok_or(own)?, TargetForm::Mirror)
+                    (mirror::read(setup, method, &path).ok_or(own)?, TargetForm::Mirror)
                 }
                 other => (other, TargetForm::Proxy),
             };

@@ -15,7 +15,7 @@ use crate::proxy_request::ProxyRequest;
 use crate::redirected::{self, RedirectedCourse, RedirectorRequest};
 use crate::refusal::ProxyRefusal;
 use crate::remove_params;
-use crate::scripted::{ScriptedEnd, ScriptedRequest};
+use crate::scripted::{ScriptVisit, ScriptedEnd};
 use crate::setup::ProxySetup;
 use crate::target::ProxyTarget;
 use crate::tunnel::{self, HandOver};
@@ -75,7 +75,7 @@ pub(crate) async fn answer(
     ticket.decided(decision.verdict().action, decision.cause());
 
     // act
-    let scripted = ScriptedRequest::of(&setup, &wish.target, request.method());
+    let scripted = ScriptVisit::of(&setup, &wish.target, request.method());
     let script = scripted.as_ref();
     ticket.on_close(script.and_then(|it| it.log_hook(&setup, caller)));
     let ended = match &decision {
@@ -188,7 +188,7 @@ async fn lead(
     setup: &ProxySetup,
     caller: &ProxyConnection,
     wish: &mut ProxyRequest,
-    script: Option<&ScriptedRequest>,
+    script: Option<&ScriptVisit>,
     request: &mut Request<Incoming>,
 ) -> Option<ProxyOutcome> {
     if wish.form == TargetForm::Mirror {
@@ -409,7 +409,7 @@ impl ShapedResponse {
     fn finished(
         self,
         wish: &ProxyRequest,
-        script: Option<&ScriptedRequest>,
+        script: Option<&ScriptVisit>,
         setup: &ProxySetup,
         caller: &ProxyConnection,
     ) -> Self {
@@ -427,7 +427,7 @@ impl ShapedResponse {
     /// The answer as the script leaves it.
     fn scripted(
         self,
-        script: Option<&ScriptedRequest>,
+        script: Option<&ScriptVisit>,
         setup: &ProxySetup,
         caller: &ProxyConnection,
     ) -> Self {

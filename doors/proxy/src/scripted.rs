@@ -12,7 +12,7 @@ use http_front::CloseHook;
 use http_front::scripts::{self, ScriptedAsker, ScriptedClient, ScriptedCourse};
 
 /// A request of which the script is told more than once.
-pub(crate) struct ScriptedRequest {
+pub(crate) struct ScriptVisit {
     host: String,
     scheme: &'static str,
     uri: Uri,
@@ -27,7 +27,7 @@ pub(crate) enum ScriptedEnd {
     Failed,
 }
 
-impl ScriptedRequest {
+impl ScriptVisit {
     /// The request for `target`, where there is a script that looks at it.
     pub(crate) fn of(setup: &ProxySetup, target: &ProxyTarget, method: &Method) -> Option<Self> {
         setup.script.as_ref()?;

@@ -9,7 +9,7 @@ use crate::look::{self, PathContent};
 use crate::outcome::{WebOutcome, WebRefusal};
 use crate::path::{BadPath, PathForm, PathTarget};
 use crate::root::NotOpened;
-use crate::settings::written::ConcatMode;
+use crate::settings::written::SiteSwitch;
 use crate::site::Site;
 use bytes::{Bytes, BytesMut};
 use http_engine::content;
@@ -29,7 +29,7 @@ pub(crate) fn names_of<'q>(
     site: &Site,
     query: Option<&'q str>,
 ) -> Option<impl Iterator<Item = &'q str>> {
-    if site.concat == ConcatMode::Off { None } else { names(query) }
+    if site.concat == SiteSwitch::Off { None } else { names(query) }
 }
 
 fn names(query: Option<&str>) -> Option<impl Iterator<Item = &str>> {

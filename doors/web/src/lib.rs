@@ -58,8 +58,7 @@ pub use crate::hsts::HstsSettings;
 pub use crate::parts::WebParts;
 pub use crate::programs::{CgiChoice, CgiSettings};
 pub use crate::settings::written::{
-    CacheRule, ConcatMode, HeaderRule, HiddenFiles, ListingMode, PalimgMode, SiteRedirectSettings,
-    SymlinkMode,
+    CacheRule, HeaderRule, HiddenFiles, ListingMode, SiteRedirectSettings, SiteSwitch, SymlinkMode,
 };
 pub use crate::settings::{SiteSettings, TlsSettings, check};
 pub use crate::writing::{PutChoice, PutSettings};

@@ -9,7 +9,7 @@ use crate::look::{self, PathContent};
 use crate::outcome::WebOutcome;
 use crate::path::PathTarget;
 use crate::root::NotOpened;
-use crate::settings::written::PalimgMode;
+use crate::settings::written::SiteSwitch;
 use crate::site::Site;
 use bytes::BytesMut;
 use image_palette::{PaletteChange, PaletteImage};
@@ -32,7 +32,7 @@ pub(crate) struct RecolouredImage {
 
 /// The image that a path asks for; none for an ordinary path.
 pub(crate) fn asked(site: &Site, target: &PathTarget) -> Option<RecolouredImage> {
-    if site.palimg == PalimgMode::Off {
+    if site.palimg == SiteSwitch::Off {
         return None;
     }
     let (above, spec) = target.split_last()?;

@@ -13,8 +13,7 @@ pub use self::check::check;
 pub(crate) use self::check::{claimed_twice, file_below_root};
 pub use self::tls::TlsSettings;
 use self::written::{
-    CacheRule, ConcatMode, HeaderRule, HiddenFiles, ListingMode, PalimgMode, SiteRedirectSettings,
-    SymlinkMode,
+    CacheRule, HeaderRule, HiddenFiles, ListingMode, SiteRedirectSettings, SiteSwitch, SymlinkMode,
 };
 use crate::access_log::AccessLogChoice;
 use crate::auth::AuthSettings;
@@ -100,10 +99,10 @@ pub struct SiteSettings {
     pub auth: Vec<AuthSettings>,
     /// True if `/dir/??a.js,b.js` sends several files of a folder as one: up to 100, of one type,
     /// 8 MiB in all. Default false.
-    pub concat: ConcatMode,
+    pub concat: SiteSwitch,
     /// True if the palettes of GIF and PNG images in the folder `palimg` are changed by URL, as
     /// Perlbal's plug-in Palimg does: `/palimg/a.gif/p1ff0000`. Default false.
-    pub palimg: PalimgMode,
+    pub palimg: SiteSwitch,
     /// Files are written by `PUT`, and by `PATCH` for ranges: `true`, `false`, or in detail. A file
     /// is there whole or not at all. Writes come from `writers`, or with a name that `auth` has
     /// checked at their path. Default false.
@@ -161,8 +160,8 @@ impl Default for SiteSettings {
             fastcgi: BTreeMap::new(),
             cgi: BTreeMap::new(),
             auth: Vec::new(),
-            concat: ConcatMode::Off,
-            palimg: PalimgMode::Off,
+            concat: SiteSwitch::Off,
+            palimg: SiteSwitch::Off,
             put: PutChoice::default(),
             delete: false,
             webdav: false,

@@ -19,7 +19,7 @@ use crate::root::SiteRoot;
 use crate::rules::SiteRules;
 use crate::settings::SiteSettings;
 use crate::settings::file_below_root;
-use crate::settings::written::{ConcatMode, HiddenFiles, ListingMode, PalimgMode};
+use crate::settings::written::{HiddenFiles, ListingMode, SiteSwitch};
 use crate::store::{FileStore, FolderWatcher};
 use crate::writing::SiteWriting;
 use cgi::ClientTrust;
@@ -53,8 +53,8 @@ pub(crate) struct Site {
     pub(crate) fastcgi: FastcgiServers,
     pub(crate) programs: SitePrograms,
     pub(crate) auth: SiteAuth,
-    pub(crate) concat: ConcatMode,
-    pub(crate) palimg: PalimgMode,
+    pub(crate) concat: SiteSwitch,
+    pub(crate) palimg: SiteSwitch,
     pub(crate) writing: Option<SiteWriting>,
     /// Asked about requests and answers.
     pub(crate) script: Option<LuauScript>,

@@ -19,11 +19,27 @@ use vocab::{Name, Now, Scheme};
 
 /// The pixel door as the proxy sees it.
 pub(super) struct AtPixel {
-    pub(super) policy: Arc<ArcSwap<Policy>>,
-    pub(super) trust: Arc<TrustBook>,
-    pub(super) drain: Drain,
+    policy: Arc<ArcSwap<Policy>>,
+    trust: Arc<TrustBook>,
+    drain: Drain,
     /// None where the configuration has no pixel door that speaks TLS.
     pub(super) door: ArcSwapOption<door_pixel::PixelDoor>,
+}
+
+impl AtPixel {
+    /// Nobody yet: the door comes with the plan.
+    pub(super) fn new(
+        policy: &Arc<ArcSwap<Policy>>,
+        trust: &Arc<TrustBook>,
+        drain: &Drain,
+    ) -> Self {
+        Self {
+            policy: Arc::clone(policy),
+            trust: Arc::clone(trust),
+            drain: drain.clone(),
+            door: ArcSwapOption::empty(),
+        }
+    }
 }
 
 impl BlockedTunnels for AtPixel {

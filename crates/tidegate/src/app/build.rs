@@ -68,12 +68,7 @@ pub(super) fn start(
         Resolver::start(&resolver_settings(plan), tls.clone()).map_err(|why| cannot(&why))?;
     let cores = Cores::start(Cores::available()).map_err(|why| cannot(&why))?;
     let (trust, drain) = (Arc::<TrustBook>::default(), Drain::new());
-    let at_pixel = Arc::new(AtPixel {
-        policy: Arc::clone(&policy),
-        trust: Arc::clone(&trust),
-        drain: drain.clone(),
-        door: ArcSwapOption::empty(),
-    });
+    let at_pixel = Arc::new(AtPixel::new(&policy, &trust, &drain));
     let app = Arc::new(RunningApp {
         setup,
         state,
@@ -102,7 +97,9 @@ pub(super) fn start(
         dashboard: Arc::default(),
         running: Mutex::new(RunningDoors::empty(plan.clone())),
     });
-    let _ = trouble.map(|trouble| app.note_problem(trouble));
+    if let Some(trouble) = trouble {
+        app.note_problem(trouble);
+    }
     app.restore_caches(plan);
     app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
     app.report_lists(plan);

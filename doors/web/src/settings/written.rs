@@ -19,51 +19,27 @@ pub enum ListingMode {
     On,
 }
 
-/// Tells whether several files of a folder are sent as one.
+/// Tells whether a site does something that most do not, as its setting has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "bool", into = "bool")]
 #[schemars(with = "bool")]
-pub enum ConcatMode {
-    /// `??` is a query like any other.
+pub enum SiteSwitch {
+    /// Not done.
     #[default]
     Off,
-    /// `/dir/??a.js,b.js` is both files.
+    /// Done.
     On,
 }
 
-impl From<bool> for ConcatMode {
+impl From<bool> for SiteSwitch {
     fn from(is_on: bool) -> Self {
         if is_on { Self::On } else { Self::Off }
     }
 }
 
-impl From<ConcatMode> for bool {
-    fn from(mode: ConcatMode) -> Self {
-        mode == ConcatMode::On
-    }
-}
-
-/// Tells whether palettes of images are changed by URL.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "bool", into = "bool")]
-#[schemars(with = "bool")]
-pub enum PalimgMode {
-    /// `/palimg/` is a folder like any other.
-    #[default]
-    Off,
-    /// `/palimg/a.gif/p1ff0000` is the image with another colour.
-    On,
-}
-
-impl From<bool> for PalimgMode {
-    fn from(is_on: bool) -> Self {
-        if is_on { Self::On } else { Self::Off }
-    }
-}
-
-impl From<PalimgMode> for bool {
-    fn from(mode: PalimgMode) -> Self {
-        mode == PalimgMode::On
+impl From<SiteSwitch> for bool {
+    fn from(mode: SiteSwitch) -> Self {
+        mode == SiteSwitch::On
     }
 }
 

@@ -1,7 +1,7 @@
 //! Several files in one answer: `/dir/??a.js,b.js`.
 
 use crate::support::{Edge, Folder, site};
-use door_web::{AuthSettings, CompressChoice, ConcatMode, SiteSettings};
+use door_web::{AuthSettings, CompressChoice, SiteSettings, SiteSwitch};
 use std::collections::BTreeMap;
 
 fn base() -> Folder {
@@ -17,7 +17,7 @@ fn base() -> Folder {
 }
 
 fn joining() -> SiteSettings {
-    SiteSettings { concat: ConcatMode::On, ..site("www", &[]) }
+    SiteSettings { concat: SiteSwitch::On, ..site("www", &[]) }
 }
 
 #[test]

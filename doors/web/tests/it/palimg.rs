@@ -1,7 +1,7 @@
 //! Images with another palette: `/palimg/a.gif/p1ff0000`.
 
 use crate::support::{Edge, Folder, site};
-use door_web::{AuthSettings, PalimgMode, SiteSettings};
+use door_web::{AuthSettings, SiteSettings, SiteSwitch};
 use std::collections::BTreeMap;
 
 /// A GIF of one pixel and two colours.
@@ -19,7 +19,7 @@ fn base() -> Folder {
 }
 
 fn changing() -> SiteSettings {
-    SiteSettings { palimg: PalimgMode::On, ..site("www", &[]) }
+    SiteSettings { palimg: SiteSwitch::On, ..site("www", &[]) }
 }
 
 #[test]

@@ -4,8 +4,10 @@
 
 use admin::model::{CacheIndex, CachePage, CachedResponse};
 use clap::Args;
+use http_engine::authority;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::fmt::Write as _;
+use std::net::Ipv6Addr;
 
 /// Holds what is listed.
 #[derive(Clone, Debug, Args)]
@@ -44,12 +46,9 @@ pub(super) fn path(args: &CacheArgs) -> String {
 
 /// A host without the port that may stand behind it: a site is a host with all its ports.
 fn without_port(site: &str) -> &str {
-    let split = site.rsplit_once(':').filter(|(host, port)| {
-        !port.is_empty()
-            && port.bytes().all(|byte| byte.is_ascii_digit())
-            && (!host.contains(':') || host.ends_with(']'))
-    });
-    split.map_or(site, |(host, _)| host)
+    // Not an address without brackets, nor what only begins a port.
+    let is_bare = site.ends_with(':') || site.parse::<Ipv6Addr>().is_ok();
+    if is_bare { site } else { authority::host(site) }
 }
 
 pub(super) fn print(index: &CacheIndex) {
