@@ -127,7 +127,7 @@ impl BodyInspection {
         if begun.bytes.is_empty() {
             return;
         }
-        let url = of.url.get(..URL_BYTES_MAX).unwrap_or(of.url);
+        let url = &of.url[..of.url.floor_char_boundary(URL_BYTES_MAX)];
         let body = InspectedBody {
             unix_ms: now.unix_ms,
             client: of.client,
@@ -254,6 +254,21 @@ mod tests {
         post(&inspection, "\u{1}\u{2}", 1);
         let kept = inspection.kept(Now { unix_ms: 0, mono_ms: 1000 });
         assert_eq!((kept[0].text.as_deref(), kept[0].bytes), (None, 2));
+    }
+
+    #[test]
+    fn a_long_url_is_cut_wherever_its_characters_end() {
+        let inspection = inspection(2);
+        let Some(mut begun) = inspection.begin(CLIENT) else { panic!("it is named") };
+        begun.add(&Bytes::from_static(b"a=1"));
+        // The cap is within a character.
+        let url = format!("https://ads.example/{}", "\u{e9}".repeat(2000));
+        let url = url.replacen("ads", "adse", usize::from(url.is_char_boundary(URL_BYTES_MAX)));
+        let of =
+            BodyContext { client: CLIENT, method: "POST", url: &url, content_type: "", taken: 3 };
+        inspection.keep(&begun, &of, Now { unix_ms: 0, mono_ms: 0 });
+        let kept = inspection.kept(Now { unix_ms: 0, mono_ms: 0 });
+        assert_eq!(kept[0].url.len(), URL_BYTES_MAX - 1);
     }
 
     #[test]
