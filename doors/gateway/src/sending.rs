@@ -139,7 +139,7 @@ pub(crate) async fn send(
 
 /// Tells a server of the requests that wait, where the pool's settings say so.
 fn tell_queue(pool: &ServerPool, fields: &mut HeaderMap) {
-    let Some(QueueReport { high, others }) = pool.queue_report(clock::now()) else { return };
+    let Some(QueueReport { high, others }) = pool.queue_report() else { return };
     for (name, number) in [
         ("x-queue-count", others.count as u64),
         ("x-queue-age", others.age_s),

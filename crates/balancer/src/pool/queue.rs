@@ -187,8 +187,8 @@ impl PoolQueue {
 
 impl ServerPool {
     /// Requests that wait, where its servers are told of them.
-    pub fn queue_report(&self, now: Now) -> Option<QueueReport> {
-        self.settings().queue.fields.then(|| self.queue.told(now))
+    pub fn queue_report(&self) -> Option<QueueReport> {
+        self.settings().queue.fields.then(|| self.queue.told(clock::now()))
     }
 
     /// Waits for a place, as long as its class may. Dropped, it leaves the line.
@@ -202,13 +202,12 @@ impl ServerPool {
             self.queue.refused.fetch_add(1, Ordering::Relaxed);
             why
         };
-        let place = self
-            .queue
-            .enter(class, QueueWaiter { pick: asking, since_ms: clock::now().mono_ms, reply: tell })
-            .map_err(refused)?;
+        let now = clock::now();
+        let waiter = QueueWaiter { pick: asking, since_ms: now.mono_ms, reply: tell };
+        let place = self.queue.enter(class, waiter).map_err(refused)?;
         let _leaving = QueueExit { queue: &self.queue, place };
         // A place may have become free between looking for one and entering.
-        self.queue.serve(self, clock::now());
+        self.queue.serve(self, now);
         match timeout(self.queue.deadlines[class as usize], told).await {
             Ok(Ok(served)) => served.map_err(refused),
             Ok(Err(_)) => Err(refused(UnservedReason::Full)),
