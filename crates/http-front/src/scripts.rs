@@ -8,8 +8,8 @@ use http::{HeaderMap, Method, Response, Uri};
 use http_engine::{Body, reply};
 use ledger::RequestEvent;
 use scripting::{
-    LuauScript, OnScriptError, RequestVerdict, ScriptAnswer, ScriptHook, ScriptedLogEntry,
-    ScriptedRequest, ScriptedResponse,
+    LuauScript, OnScriptError, RequestVerdict, ScriptAnswer, ScriptHook, ScriptVariables,
+    ScriptedLogEntry, ScriptedRequest, ScriptedResponse,
 };
 use std::net::IpAddr;
 
@@ -22,6 +22,8 @@ pub struct ScriptedClient<'r> {
     pub scheme: &'static str,
     /// Address of the client.
     pub ip: IpAddr,
+    /// Variables that hooks keep for each other.
+    pub variables: &'r ScriptVariables,
 }
 
 /// Course of a request after `on_request`.
@@ -74,6 +76,7 @@ impl ScriptedClient<'_> {
             host: self.host.to_owned(),
             scheme: self.scheme,
             client: Some(self.ip),
+            variables: self.variables.clone(),
         }
     }
 }
@@ -86,6 +89,7 @@ pub struct ScriptedAsker {
     host: String,
     scheme: &'static str,
     client: IpAddr,
+    variables: ScriptVariables,
 }
 
 impl ScriptedAsker {
@@ -102,6 +106,7 @@ impl ScriptedAsker {
             host: client.host.to_owned(),
             scheme: client.scheme,
             client: client.ip,
+            variables: client.variables.clone(),
         })
     }
 
@@ -111,7 +116,8 @@ impl ScriptedAsker {
         script: &LuauScript,
         mut response: Response<Body>,
     ) -> Option<Response<Body>> {
-        let client = ScriptedClient { host: &self.host, scheme: self.scheme, ip: self.client };
+        let Self { host, scheme, client, variables, .. } = self;
+        let client = ScriptedClient { host, scheme, ip: *client, variables };
         let mut asked = client.request(&self.method, self.uri.clone());
         let headers = std::mem::take(response.headers_mut());
         let mut lent = ScriptedResponse { status: response.status(), headers };

@@ -7,7 +7,10 @@ use http::header::{HeaderMap, HeaderValue};
 use http::{Method, Uri};
 use policy::{Ask, Verdict, VerdictHook};
 use rustix::time::{ClockId, clock_gettime};
-use scripting::{DecisionScript, LuauScript, LuauSettings, ScriptHook, ScriptLog, ScriptedRequest};
+use scripting::{
+    DecisionScript, LuauScript, LuauSettings, ScriptHook, ScriptLog, ScriptVariables,
+    ScriptedRequest,
+};
 use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::Name;
@@ -94,6 +97,7 @@ fn round(script: &LuauScript) -> f64 {
             host: "app.example".to_owned(),
             scheme: "http",
             client: None,
+            variables: ScriptVariables::default(),
         };
         let verdict = script.on_request(ScriptHook::Request, &mut request);
         assert_eq!(verdict.failure, None);

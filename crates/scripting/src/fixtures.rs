@@ -9,6 +9,7 @@ use crate::hook::ScriptHook;
 use crate::request::ScriptedRequest;
 use crate::response::ScriptedResponse;
 use crate::script::LuauScript;
+use crate::variables::ScriptVariables;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode, Uri};
 use schemars::JsonSchema;
@@ -153,11 +154,13 @@ fn play(
     mut request: ScriptedRequest,
     response: ScriptedResponse,
 ) -> FixtureResult {
+    request.variables = script.variables();
     let mut asked = ScriptedRequest {
         method: request.method.clone(),
         uri: request.uri.clone(),
         headers: HeaderMap::new(),
         host: request.host.clone(),
+        variables: request.variables.clone(),
         ..request
     };
     let mut result = FixtureResult { sent: None, response, body: None, error: None };
@@ -203,6 +206,7 @@ impl FixtureRequest {
             host,
             scheme,
             client: Some(parse_client(self.client.as_deref(), "request.client")?),
+            variables: ScriptVariables::default(),
         })
     }
 }

@@ -31,6 +31,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 mod timer;
+mod variables;
 
 pub use code::{ScriptCounts, ScriptLog};
 pub use decision_script::DecisionScript;
@@ -47,6 +48,7 @@ pub use request::{ScriptAnswer, ScriptedRequest};
 pub use response::ScriptedResponse;
 pub use script::{LuauScript, QueryVerdict, RequestVerdict};
 pub use settings::{LuauChoice, LuauSettings, OnScriptError};
+pub use variables::ScriptVariables;
 
 /// Types of everything that a script may use, for editors that check Luau.
 pub const DEFINITIONS: &str = include_str!("definitions.d.luau");

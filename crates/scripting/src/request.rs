@@ -5,9 +5,12 @@
 
 use crate::fields;
 use crate::hook::ScriptHook;
+use crate::variables::ScriptVariables;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use http::{Method, StatusCode, Uri};
-use mlua::{BString, Error, Table, UserData, UserDataFields, UserDataMethods, UserDataRegistry};
+use mlua::{
+    BString, Error, Table, UserData, UserDataFields, UserDataMethods, UserDataRegistry, Value,
+};
 use std::cell::{RefCell, RefMut};
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -33,6 +36,8 @@ pub struct ScriptedRequest {
     pub scheme: &'static str,
     /// The client.
     pub client: Option<IpAddr>,
+    /// Variables that its hooks keep for each other.
+    pub variables: ScriptVariables,
 }
 
 /// An answer that a script gives in place of the route.
@@ -240,6 +245,11 @@ impl UserData for RequestObject {
         });
         methods.add_method("remove_header", |_, this, name: BString| {
             fields::remove(&mut this.to_change()?.headers, &name)
+        });
+        methods
+            .add_method("var", |_, this, name: BString| Ok(this.request()?.variables.get(&name)));
+        methods.add_method("set_var", |_, this, (name, value): (BString, Value)| {
+            this.request()?.variables.set(&name, value)
         });
         methods.add_method("set_path", |_, this, path: BString| this.set_path(&path));
         methods.add_method(

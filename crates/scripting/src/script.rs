@@ -13,6 +13,7 @@ use crate::request::{RequestChanges, ScriptAnswer, ScriptedRequest};
 use crate::response::ScriptedResponse;
 use crate::settings::{LuauChoice, LuauSettings, OnScriptError};
 use crate::timer;
+use crate::variables::ScriptVariables;
 use mlua::chunk::Compiler;
 use policy::{Ask, Verdict};
 use std::fmt;
@@ -144,6 +145,11 @@ impl LuauScript {
     /// True if the script has this hook.
     pub fn has(&self, hook: ScriptHook) -> bool {
         self.hooks.contains(&hook)
+    }
+
+    /// Variables for one request, which its hooks keep for each other.
+    pub fn variables(&self) -> ScriptVariables {
+        ScriptVariables::for_hooks(&self.hooks)
     }
 
     /// The name of its file, as it is set.

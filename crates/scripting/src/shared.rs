@@ -37,8 +37,9 @@ struct SharedEntry {
     ends: Option<Instant>,
 }
 
-#[derive(Clone)]
-enum SharedValue {
+/// A value that outlives a call.
+#[derive(Clone, Debug)]
+pub(crate) enum SharedValue {
     Text(Box<[u8]>),
     Number(f64),
     Flag(bool),
@@ -46,11 +47,7 @@ enum SharedValue {
 
 impl Weighter<Box<[u8]>, SharedEntry> for EntryWeight {
     fn weight(&self, key: &Box<[u8]>, entry: &SharedEntry) -> u64 {
-        let value = match &entry.value {
-            SharedValue::Text(text) => text.len(),
-            SharedValue::Number(_) | SharedValue::Flag(_) => 0,
-        };
-        (key.len() + value + ENTRY_BYTES) as u64
+        (key.len() + entry.value.bytes() + ENTRY_BYTES) as u64
     }
 }
 
@@ -140,8 +137,16 @@ impl UserData for SharedObject {
 }
 
 impl SharedValue {
+    /// Bytes that it has beside itself.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Number(_) | Self::Flag(_) => 0,
+        }
+    }
+
     /// The value to keep; none for nil.
-    fn of(value: Value) -> mlua::Result<Option<Self>> {
+    pub(crate) fn of(value: Value) -> mlua::Result<Option<Self>> {
         match value {
             Value::Nil => Ok(None),
             Value::Boolean(flag) => Ok(Some(Self::Flag(flag))),

@@ -6,8 +6,8 @@ mod timers;
 
 use crate::{
     FailureCause, LuauChoice, LuauScript, LuauSettings, QueryAnswer, RequestVerdict, ScriptFailure,
-    ScriptHook, ScriptLog, ScriptPlace, ScriptedLogEntry, ScriptedQuery, ScriptedRequest,
-    ScriptedResponse,
+    ScriptHook, ScriptLog, ScriptPlace, ScriptVariables, ScriptedLogEntry, ScriptedQuery,
+    ScriptedRequest, ScriptedResponse,
 };
 use http::header::{HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
@@ -49,6 +49,7 @@ fn request() -> ScriptedRequest {
         host: "app.example".into(),
         scheme: "https",
         client: Some("192.0.2.7".parse().unwrap()),
+        variables: ScriptVariables::default(),
     }
 }
 
@@ -445,6 +446,26 @@ fn a_log_entry_is_read_once_and_changes_nothing() {
     let said = after(&script, ScriptHook::Request, request()).1.answer.unwrap();
     let said = String::from_utf8(said.body).unwrap();
     assert_eq!(said, format!("{} 206 5000000000 1.5 cache false false", request().uri.path()));
+}
+
+#[test]
+fn variables_of_a_request_are_few_and_short() {
+    let script = script(
+        "function on_request(request)
+            request:set_var('a', 'x')
+            request:set_var('a', nil)
+            for i = 1, 32 do request:set_var('n' .. i, i) end
+            request:set_var('n1', true)
+            local many = pcall(function() request:set_var('more', 1) end)
+            local long = pcall(function() request:set_var('n2', string.rep('x', 16384)) end)
+            local odd = pcall(function() request:set_var('n3', {}) end)
+            request:respond(200, table.concat({ tostring(request:var('a')),
+                tostring(request:var('n1')), request:var('n32'), tostring(many), tostring(long),
+                tostring(odd) }, ' '))
+        end",
+    );
+    let said = after(&script, ScriptHook::Request, request()).1.answer.unwrap();
+    assert_eq!(String::from_utf8(said.body).unwrap(), "nil true 32 false false false");
 }
 
 #[test]

@@ -60,7 +60,7 @@ async fn take(
         if route.cache.is_some() { MethodOverrides::None } else { forwarding.overrides };
     let (headers, exempt) = (request.headers_mut(), route.allowed_fields.request.as_slice());
     forwarding.telling().strip_untrusted(headers, caller.peer(), exempt, &method, overrides);
-    let moved = match scripted::on_request(route, caller, parsed, &mut request) {
+    let moved = match scripted::on_request(route, context, parsed, &mut request) {
         Ok(moved) => moved,
         Err(outcome) => return *outcome,
     };

@@ -17,6 +17,7 @@ use http::{Method, Request, Response, Uri, Version};
 use http_cache::{CacheRequest, HttpCache, NoCachedAnswer, OriginFetcher, ServedAnswer};
 use http_engine::Body;
 use origins::{MeteredBody, SendError};
+use scripting::ScriptVariables;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -40,6 +41,7 @@ pub(crate) struct CacheFetch {
     pub(crate) pool: Arc<ServerPool>,
     pub(crate) caller: Arc<ClientConnection>,
     pub(crate) url: String,
+    pub(crate) variables: ScriptVariables,
     pub(crate) client: IpAddr,
     pub(crate) path: Uri,
     pub(crate) received: Version,
@@ -94,6 +96,7 @@ impl OriginFetcher for RouteFetcher {
             caller: &fetch.caller,
             client: fetch.client,
             url: &fetch.url,
+            variables: &fetch.variables,
             now: fetch.now,
         };
         let to = RoutedPool { route: &fetch.route, pool: &fetch.pool };

@@ -5,6 +5,7 @@
 use crate::caller::ClientConnection;
 use crate::forwarding::ForwardingSetup;
 use route_matching::ParsedRequest;
+use scripting::ScriptVariables;
 use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::Now;
@@ -18,6 +19,8 @@ pub(crate) struct RequestContext<'r> {
     pub(crate) client: IpAddr,
     /// The URL that it asks for.
     pub(crate) url: &'r str,
+    /// Variables that the hooks of its route's script keep for each other.
+    pub(crate) variables: &'r ScriptVariables,
     pub(crate) now: Now,
 }
 

@@ -34,8 +34,7 @@ pub(crate) async fn exchange(
         stickiness,
         priority: to.route.priority,
     };
-    scripted::on_upstream(to.route, context.caller, context.client, &mut request)
-        .map_err(|_| NoAnswer::ScriptFailed)?;
+    scripted::on_upstream(to.route, context, &mut request).map_err(|_| NoAnswer::ScriptFailed)?;
     let Some(rules) = &to.route.reproxy else {
         // Whoever lets a client claim this for us tells it the inner names of its files.
         request.headers_mut().remove(reproxy::CAPABILITIES);

@@ -16,8 +16,10 @@ use http_body::Body as _;
 use http_engine::Body;
 use http_engine::encoding::AcceptedCodings;
 use http_engine::internal;
-use http_front::scripts::ScriptedAsker;
+use http_front::CloseHook;
+use http_front::scripts::{self, ScriptedAsker};
 use route_matching::ParsedRequest;
+use scripting::{LuauScript, ScriptVariables};
 use std::sync::Arc;
 use vocab::Source;
 
@@ -30,6 +32,8 @@ pub(crate) struct AnswerFinish {
     version: Version,
     /// The request, for a script that is shown the answer.
     asker: Option<Box<ScriptedAsker>>,
+    /// Variables that the script's hooks keep for each other.
+    pub(crate) variables: ScriptVariables,
 }
 
 /// Returns what a request gets before it goes on, or its answer before it goes out: the rules for
@@ -64,6 +68,11 @@ impl AnswerFinish {
     ) -> Self {
         let coded = route.is_some_and(|route| route.compress.is_some());
         let own = route.map(|route| &route.response_fields);
+        let script = route.and_then(|route| route.script.as_ref());
+        let variables = script.map(LuauScript::variables).unwrap_or_default();
+        let client = scripted::client(caller, parsed, &variables);
+        let asker = |script| ScriptedAsker::of(script, &client, request.method(), request.uri());
+        let asker = script.and_then(asker);
         Self {
             changes: changes(fields, own, parsed, caller),
             accepted: if coded {
@@ -73,11 +82,22 @@ impl AnswerFinish {
             },
             method: request.method().clone(),
             version: request.version(),
-            asker: route
-                .and_then(|route| scripted::asker_of(route, caller, parsed, request))
-                .map(Box::new),
+            asker: asker.map(Box::new),
+            variables,
             route: route.cloned(),
         }
+    }
+
+    /// Call of `on_log` once the request is over, where its route has a script with that.
+    pub(crate) fn log_hook<B>(
+        &self,
+        caller: &ClientConnection,
+        parsed: &ParsedRequest,
+        request: &Request<B>,
+    ) -> Option<CloseHook> {
+        let script = self.route.as_ref()?.script.as_ref()?;
+        let client = scripted::client(caller, parsed, &self.variables);
+        scripts::log_hook(script, &client, request.method(), request.uri())
     }
 
     /// Makes an interim answer ready to go out ahead of the answer: as that, as far as it has

@@ -10,7 +10,6 @@ use crate::guards::{AdmittedRequest, BlockOccasion};
 use crate::outcome::{GatewayOutcome, GatewayRefusal};
 use crate::read::read;
 use crate::reroute::RerouteContext;
-use crate::scripted;
 use crate::setup::GatewaySetup;
 use crate::shape::{ShapedAnswer, review, shape};
 use crate::ticket::GatewayTicket;
@@ -53,11 +52,11 @@ async fn answer_boxed(
     caller: &Arc<ClientConnection>,
     mut request: Box<Request<Incoming>>,
 ) -> Response<Body> {
-    let now = clock::now();
-    let setup = door.setup();
+    let (now, setup) = (clock::now(), door.setup());
     let mut ticket = GatewayTicket::open(&door.parts.ledger, now, caller.peer());
     let reader = PageReader::of(request.headers());
-    let timeout = setup.forwarding.limits.response_timeout;
+    let forwarding = &setup.forwarding;
+    let timeout = forwarding.limits.response_timeout;
     let rules = RequestRules { table: &setup.table, policy: &door.parts.policy };
     let mut patience =
         AnswerPatience { stall: timeout, upgrade_idle: setup.settings.upgrade_idle.0.0 };
@@ -92,13 +91,13 @@ async fn answer_boxed(
     }
     let route = decision.route();
     let finish = AnswerFinish::of(&setup.response_fields, route, &parsed, caller, &request);
-    ticket.on_close(route.and_then(|it| scripted::log_hook(it, caller, &parsed, &request)));
+    ticket.on_close(finish.log_hook(caller, &parsed, &request));
     patience.stall = route.and_then(|route| route.silence_max()).unwrap_or(timeout);
 
     // act
     let admitted = RefCell::new(AdmittedRequest::default());
-    let (forwarding, client, url) = (&setup.forwarding, parsed.client, parsed.url.as_str());
-    let context = RequestContext { forwarding, caller, client, url, now };
+    let (client, url, variables) = (parsed.client, parsed.url.as_str(), &finish.variables);
+    let context = RequestContext { forwarding, caller, client, url, variables, now };
     let acting = do_decided(&context, &admitted, rules, decision, &parsed, request);
     let tell = |early| interim::send(finish.interim(early));
     let acted = interim::with_handler(pin!(acting), tell).await;

@@ -4,29 +4,28 @@
 //! asked, and by `finish` for the answer.
 
 use crate::caller::ClientConnection;
+use crate::context::RequestContext;
 use crate::outcome::{GatewayOutcome, GatewayRefusal};
 use crate::route::GatewayRoute;
 use http::header::HOST;
 use http::{Request, Uri};
 use http_engine::Body;
-use http_front::CloseHook;
-use http_front::scripts::{self, ScriptedAsker, ScriptedClient, ScriptedCourse};
+use http_front::scripts::{self, ScriptedClient, ScriptedCourse};
 use route_matching::{BadPath, ParsedRequest, SlashRules};
-use scripting::{OnScriptError, ScriptFailure, ScriptHook};
-use std::net::IpAddr;
+use scripting::{OnScriptError, ScriptFailure, ScriptHook, ScriptVariables};
 use vocab::Source;
 
 /// Calls `on_request`. The request as it goes on, if that is at another path; or what the client
 /// gets in place of it.
 pub(crate) fn on_request<B>(
     route: &GatewayRoute,
-    caller: &ClientConnection,
+    context: &RequestContext<'_>,
     parsed: &ParsedRequest,
     request: &mut Request<B>,
 ) -> Result<Option<Box<ParsedRequest>>, Box<GatewayOutcome>> {
     let Some(script) = &route.script else { return Ok(None) };
     let (method, mut uri) = (request.method().clone(), std::mem::take(request.uri_mut()));
-    let client = client(caller, parsed);
+    let client = client(context.caller, parsed, context.variables);
     let course = scripts::on_request(script, &client, &method, &mut uri, request.headers_mut());
     *request.uri_mut() = uri;
     match course {
@@ -48,15 +47,18 @@ pub(crate) fn on_request<B>(
 /// Calls `on_upstream` with what a server is about to be sent.
 pub(crate) fn on_upstream(
     route: &GatewayRoute,
-    caller: &ClientConnection,
-    client: IpAddr,
+    context: &RequestContext<'_>,
     request: &mut Request<Body>,
 ) -> Result<(), ScriptFailure> {
     let script = route.script.as_ref().filter(|script| script.has(ScriptHook::Upstream));
     let Some(script) = script else { return Ok(()) };
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-    let client =
-        ScriptedClient { host: host.unwrap_or_default(), scheme: caller.scheme(), ip: client };
+    let client = ScriptedClient {
+        host: host.unwrap_or_default(),
+        scheme: context.caller.scheme(),
+        ip: context.client,
+        variables: context.variables,
+    };
     let mut lent = client.request(request.method(), request.uri().clone());
     lent.headers = std::mem::take(request.headers_mut());
     let verdict = script.on_request(ScriptHook::Upstream, &mut lent);
@@ -67,30 +69,14 @@ pub(crate) fn on_upstream(
     }
 }
 
-/// Kept of a request, where its route has a script that wants to see the answer.
-pub(crate) fn asker_of<B>(
-    route: &GatewayRoute,
+/// The client of a request, as scripts are told.
+pub(crate) fn client<'r>(
     caller: &ClientConnection,
-    parsed: &ParsedRequest,
-    request: &Request<B>,
-) -> Option<ScriptedAsker> {
-    let client = client(caller, parsed);
-    ScriptedAsker::of(route.script.as_ref()?, &client, request.method(), request.uri())
-}
-
-/// Kept of a request, where its route has a script that wants to hear what became of it.
-pub(crate) fn log_hook<B>(
-    route: &GatewayRoute,
-    caller: &ClientConnection,
-    parsed: &ParsedRequest,
-    request: &Request<B>,
-) -> Option<CloseHook> {
-    let client = client(caller, parsed);
-    scripts::log_hook(route.script.as_ref()?, &client, request.method(), request.uri())
-}
-
-fn client<'r>(caller: &ClientConnection, parsed: &'r ParsedRequest) -> ScriptedClient<'r> {
-    ScriptedClient { host: parsed.host.as_str(), scheme: caller.scheme(), ip: parsed.client }
+    parsed: &'r ParsedRequest,
+    variables: &'r ScriptVariables,
+) -> ScriptedClient<'r> {
+    let (scheme, ip) = (caller.scheme(), parsed.client);
+    ScriptedClient { host: parsed.host.as_str(), scheme, ip, variables }
 }
 
 /// The same request at the path that a script has set, as its route reads paths.

@@ -10,6 +10,7 @@ use http::{Method, Request, Response, Uri};
 use http_engine::Body;
 use http_front::CloseHook;
 use http_front::scripts::{self, ScriptedAsker, ScriptedClient, ScriptedCourse};
+use scripting::ScriptVariables;
 
 /// A request of which the script is told more than once.
 pub(crate) struct ScriptVisit {
@@ -17,6 +18,7 @@ pub(crate) struct ScriptVisit {
     scheme: &'static str,
     uri: Uri,
     method: Method,
+    variables: ScriptVariables,
 }
 
 /// End of a request by its script.
@@ -30,7 +32,7 @@ pub(crate) enum ScriptedEnd {
 impl ScriptVisit {
     /// The request for `target`, where there is a script that looks at it.
     pub(crate) fn of(setup: &ProxySetup, target: &ProxyTarget, method: &Method) -> Option<Self> {
-        setup.script.as_ref()?;
+        let variables = setup.script.as_ref()?.variables();
         let (host, scheme, uri) = match target {
             ProxyTarget::Fetch { origin, path } => {
                 (origin.host.to_string(), origin.scheme.as_str(), origin.url(path))
@@ -40,11 +42,12 @@ impl ScriptVisit {
             }
             ProxyTarget::Local(_) => return None,
         };
-        Some(Self { host, scheme, uri: uri.parse().ok()?, method: method.clone() })
+        Some(Self { host, scheme, uri: uri.parse().ok()?, method: method.clone(), variables })
     }
 
     fn client(&self, caller: &ProxyConnection) -> ScriptedClient<'_> {
-        ScriptedClient { host: &self.host, scheme: self.scheme, ip: caller.client() }
+        let Self { host, scheme, variables, .. } = self;
+        ScriptedClient { host, scheme, ip: caller.client(), variables }
     }
 
     /// Calls `on_request`, which may set the path of `target`; how the request ends by that, if it

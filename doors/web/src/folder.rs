@@ -19,6 +19,7 @@ use http_engine::content::FileContent;
 use http_engine::{Body, Incoming};
 use http_front::{ConnectionContext, ConnectionSecurity};
 use ledger::Ledger;
+use scripting::ScriptVariables;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -136,8 +137,8 @@ impl SiteFolder {
                     let user = visitor.user.clone();
                     let (host, context) = visitor.into_parts();
                     let (host, context) = (host.as_str(), &context);
-                    let ledger = &self.ledger;
-                    let mut visit = SiteVisit { site, host, user, context, ledger, now };
+                    let (ledger, variables) = (&self.ledger, &ScriptVariables::default());
+                    let mut visit = SiteVisit { site, host, user, context, variables, ledger, now };
                     visit::answer(&mut visit, standing, target, &mut head, body).await
                 }
             },

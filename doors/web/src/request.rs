@@ -21,9 +21,10 @@ use http_body::Body as _;
 use http_engine::content::FileContent;
 use http_engine::{Body, Incoming, kind};
 use http_front::scripts::{self, ScriptedAsker, ScriptedClient};
-use http_front::{CloseHook, RequestTicket, host_of, page_of, target_authority};
+use http_front::{RequestTicket, host_of, page_of, target_authority};
 use ledger::EventSubject;
 use policy::{Ask, Policy, RuleText, Verdict};
+use scripting::{LuauScript, ScriptVariables};
 use std::sync::Arc;
 use transport::clock;
 use vocab::{Action, DomainName, Door, Name, Now, RequestKind, Source};
@@ -61,19 +62,25 @@ pub(crate) async fn answer(
     let sources = site.map_or_else(Vec::new, |site| source_urls(site, context, &wish, &head));
     let verdict = decide(&policy, context, &wish, &sources, now);
     ticket.decided(verdict.action, verdict.cause);
-    ticket.on_close(site.and_then(|site| log_hook_of(site, context, &wish, &head)));
+    let script = site.and_then(|site| site.script.as_ref());
+    let variables = script.map(LuauScript::variables).unwrap_or_default();
+    let client = scripted_client(context, &wish, &variables);
+    let log_hook = |script| scripts::log_hook(script, &client, &head.method, &head.uri);
+    ticket.on_close(script.and_then(log_hook));
 
     // act
     let rule = (verdict.action == Action::Block).then(|| rule_text(&policy, verdict, &wish));
-    let asker = site.and_then(|site| asker_of(site, context, &wish, &head));
+    let asker = |script| ScriptedAsker::of(script, &client, &head.method, &head.uri);
+    let asker = script.and_then(asker);
     let outcome = match (rule, site, &mut wish.target) {
         (Some(rule), _, _) => WebOutcome::Blocked(rule),
         (None, _, Err(why)) if reads(&head) => WebOutcome::Refused(WebRefusal::Path(*why)),
         (None, _, Err(_)) => WebOutcome::Refused(WebRefusal::Method),
         (None, None, Ok(_)) => WebOutcome::NotOpened(NotOpened::NotFound),
         (None, Some(site), Ok(target)) => {
-            let (host, ledger) = (wish.host.as_str(), &door.parts.ledger);
-            let mut visit = SiteVisit { site, host, user: None, context, ledger, now };
+            let (host, ledger, variables) = (wish.host.as_str(), &door.parts.ledger, &variables);
+            let user = None;
+            let mut visit = SiteVisit { site, host, user, context, variables, ledger, now };
             let outcome = visit::answer(&mut visit, standing, target, &mut head, body).await;
             if let Some(line) = &mut line {
                 line.user(visit.user);
@@ -127,31 +134,13 @@ fn read(head: &request::Parts, context: &WebContext) -> WebRequest {
     }
 }
 
-/// Kept of a request for the site's script in Luau, where that wants to see the answer.
-fn asker_of(
-    site: &Site,
+fn scripted_client<'r>(
     context: &WebContext,
-    wish: &WebRequest,
-    head: &request::Parts,
-) -> Option<ScriptedAsker> {
-    let client = scripted_client(context, wish);
-    ScriptedAsker::of(site.script.as_ref()?, &client, &head.method, &head.uri)
-}
-
-/// Kept of a request for the site's script in Luau, where that wants to hear what became of it.
-fn log_hook_of(
-    site: &Site,
-    context: &WebContext,
-    wish: &WebRequest,
-    head: &request::Parts,
-) -> Option<CloseHook> {
-    let client = scripted_client(context, wish);
-    scripts::log_hook(site.script.as_ref()?, &client, &head.method, &head.uri)
-}
-
-fn scripted_client<'r>(context: &WebContext, wish: &'r WebRequest) -> ScriptedClient<'r> {
+    wish: &'r WebRequest,
+    variables: &'r ScriptVariables,
+) -> ScriptedClient<'r> {
     let (scheme, ip) = (context.scheme(), context.client_ip());
-    ScriptedClient { host: wish.host.as_str(), scheme, ip }
+    ScriptedClient { host: wish.host.as_str(), scheme, ip, variables }
 }
 
 /// The URLs of the files that an answer is made of, where those are not the one asked for: rules

@@ -21,6 +21,7 @@ use http::{Method, request};
 use http_engine::Incoming;
 use http_front::scripts::{self, ScriptedClient, ScriptedCourse};
 use ledger::Ledger;
+use scripting::ScriptVariables;
 use std::sync::Arc;
 use vocab::Now;
 
@@ -32,6 +33,8 @@ pub(crate) struct SiteVisit<'r> {
     /// The name that the client has proven.
     pub(crate) user: Option<Arc<str>>,
     pub(crate) context: &'r WebContext,
+    /// Variables that the hooks of its script in Luau keep for each other.
+    pub(crate) variables: &'r ScriptVariables,
     /// Where scripts' complaints go.
     pub(crate) ledger: &'r Ledger,
     pub(crate) now: Now,
@@ -41,7 +44,7 @@ impl<'r> SiteVisit<'r> {
     /// The client, as scripts in Luau are told.
     fn scripted(&self) -> ScriptedClient<'r> {
         let (scheme, ip) = (self.context.scheme(), self.context.client_ip());
-        ScriptedClient { host: self.host, scheme, ip }
+        ScriptedClient { host: self.host, scheme, ip, variables: self.variables }
     }
 }
 

@@ -63,15 +63,23 @@ fn a_script_hears_what_became_of_each_request() {
         function on_log(entry, request)
             if request.path == '/last' then return end
             shared:set('last', table.concat({ request.path, entry.status, entry.bytes,
-                entry.source, tostring(entry.duration_ms > 0) }, ' '))
+                entry.source, tostring(entry.duration_ms > 0), request:var('sent') }, ' '))
+        end
+        function on_upstream(request)
+            request:set_var('sent', request:var('came') .. ' and sent')
+        end
+        function on_response(response, request)
+            response:set_header('x-came', request:var('came'))
         end
         function on_request(request)
+            request:set_var('came', 'asked')
             if request.path == '/last' then request:respond(200, shared:get('last') or '') end
         end";
     let gateway = scripted(server.address, source, |_| {});
-    assert!(get(&gateway, "/a%20b").ends_with("four"));
+    let four = get(&gateway, "/a%20b");
+    assert!(four.contains("x-came: asked\r\n") && four.ends_with("four"), "{four}");
     let begun = std::time::Instant::now();
-    while !get(&gateway, "/last").ends_with("/a%20b 200 4 origin true") {
+    while !get(&gateway, "/last").ends_with("/a%20b 200 4 origin true asked and sent") {
         assert!(begun.elapsed() < support::DEADLINE, "{}", get(&gateway, "/last"));
     }
 }

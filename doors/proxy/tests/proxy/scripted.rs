@@ -110,11 +110,12 @@ fn a_faulty_script_fails_its_requests_or_lets_them_pass() {
 fn a_script_hears_what_became_of_requests() {
     let origin = Origin::start(|_, _, _| ok("fine"));
     let script = "function on_log(entry, request)
-       shared:set('last', entry.status .. ' ' .. entry.bytes .. ' ' .. request.url)
+       shared:set('last', entry.status .. ' ' .. entry.bytes .. ' ' .. request.url .. request:var('end'))
      end
+     function on_request(request) request:set_var('end', '!') end
      function on_response(response) response:set_header('X-Last', shared:get('last') or '') end";
     let given = Given { ledger: Some(open_ledger()), ..Given::default() };
     let proxy = start(&given, |proxy| proxy.script = Some(choice(script)));
     let url = format!("http://{}/a", origin.address);
-    until("on_log", || get(proxy, &url).contains(&format!("x-last: 200 4 {url}\r\n")));
+    until("on_log", || get(proxy, &url).contains(&format!("x-last: 200 4 {url}!\r\n")));
 }

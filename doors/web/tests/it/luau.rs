@@ -32,19 +32,23 @@ fn a_script_hears_what_became_of_each_request() {
         "function on_log(entry, request)
             if request.path == '/last' then return end
             shared:set('last', table.concat({ request.method, request.path, request.host,
-                entry.status, entry.bytes, entry.source }, ' '))
+                entry.status, entry.bytes, entry.source, request:var('n') }, ' '))
+        end
+        function on_response(response, request)
+            response:set_header('X-Var', request:var('n') or 'none')
         end
         function on_request(request)
+            request:set_var('n', 7)
             if request.path == '/last' then request:respond(200, shared:get('last') or '') end
         end",
     );
     let edge = start(&base);
-    edge.ask("GET /", &[]);
-    edge.until("GET /last", &[], "GET / www.example 200 4 file");
+    assert_eq!(edge.ask("GET /", &[]).field("x-var"), "7");
+    edge.until("GET /last", &[], "GET / www.example 200 4 file 7");
     edge.ask("GET /large.bin", &[]);
-    edge.until("GET /last", &[], "GET /large.bin www.example 200 1048576 file");
+    edge.until("GET /last", &[], "GET /large.bin www.example 200 1048576 file 7");
     edge.ask("HEAD /none", &[]);
-    edge.until("GET /last", &[], "HEAD /none www.example 404 0 file");
+    edge.until("GET /last", &[], "HEAD /none www.example 404 0 file 7");
     let blocked = edge.ask_host("blocked.example", "GET /x", &[]).body.len();
     let expected = format!("GET /x blocked.example 403 {blocked} policy");
     edge.until("GET /last", &[], &expected);
