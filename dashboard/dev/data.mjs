@@ -184,3 +184,19 @@ export function top(what, range, limit) {
   });
   return { what, range, lines: lines.slice(0, limit) };
 }
+
+const SITES = ["deb.example", "static.crates.example", "cdn.news.example", "images.shop.example", "fonts.example", "a-very-long-name-of-a-site-that-somebody-thought-would-be-easy-to-remember.example"];
+
+/** What the proxy's cache has stored: all sites, or the URLs of one. */
+export function cached(words) {
+  const site = words.get("site") || (words.get("prefix") ? new URL(words.get("prefix")).hostname : "");
+  const sites = SITES.map((name, n) => ({ site: name, memory_objects: [812, 41, 1290, 0, 4, 1][n], memory_bytes: [48_210_330, 910_221, 120_553_001, 0, 88_120, 2_201][n], disk_objects: [4021, 220, 0, 77, 4, 1][n], disk_bytes: [1_920_118_220, 44_201_990, 0, 91_220_100, 88_120, 2_201][n] }));
+  const url = (path, more) => ({ url: `https://${site}${path}`, responses: [{ status: 200, memory_bytes: 12_400, front_bytes: null, disk_bytes: 12_400, age_s: 340, fresh_s: 86_060, ...more }] });
+  const urls = [
+    url("/", { fresh_s: -40, disk_bytes: null }),
+    url("/dists/stable/InRelease", {}),
+    url("/pool/main/l/linux/linux-image-6.12-amd64.deb?with=a&very=long&query=that&goes=on&and=on&until=it&needs=two&lines=here", { memory_bytes: null, front_bytes: 65_536, disk_bytes: 98_211_004, age_s: 86_400 * 4 }),
+    url("/missing", { status: 404, memory_bytes: 310, disk_bytes: null, fresh_s: 20 }),
+  ];
+  return [{ door: "proxy", sites: site ? [] : sites, urls: site ? urls : [], next_after: site ? null : "fonts.example", complete: true }];
+}

@@ -6,7 +6,7 @@ import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
-import { LISTS, ORIGINS, row, series, top, TRUST } from "./data.mjs";
+import { cached, LISTS, ORIGINS, row, series, top, TRUST } from "./data.mjs";
 
 const TOKEN = "harbour";
 const STARTED = Date.now() - 3 * 86_400_000 - 4_000_000;
@@ -186,6 +186,8 @@ async function answer(request, url) {
       ] },
     ] }];
     case "GET /api/origins": return [200, { origins: MODE === "empty" ? [] : ORIGINS }];
+    case "GET /api/cache": return [200, { caches: MODE === "empty" ? [] : cached(words) }];
+    case "POST /api/stores/purge": return [200, { entries: 1, fetches: 0 }];
     case "GET /api/trust": return [200, { clients: MODE === "empty" ? [] : TRUST.map(trusting) }];
     case "GET /api/allows": return [200, { allows: MODE === "empty" ? [] : [
       { host: "shop.example", client: "192.168.1.7", profile: null, until: new Date(Date.now() + 240_000).toISOString(), left_s: 240 },

@@ -4,6 +4,8 @@
 import { asSentence } from "./format";
 import type {
   Allow,
+  CacheIndex,
+  CacheQuery,
   ClientTrust,
   List,
   Origin,
@@ -16,6 +18,7 @@ import type {
   RequestsQuery,
   Series,
   Status,
+  TakeBack,
   TopTable,
   TopWhat,
   Totals,
@@ -156,6 +159,9 @@ export const api = {
   lists: (signal?: AbortSignal) => get<{ lists: List[] }>("api/lists", signal),
   origins: (signal?: AbortSignal) => get<{ origins: Origin[] }>("api/origins", signal),
   pools: (signal?: AbortSignal) => get<{ pools: Pool[] }>("api/pools", signal),
+  cache: (query: CacheQuery, signal?: AbortSignal) =>
+    get<CacheIndex>(withQuery("api/cache", { ...query }), signal),
+  purgeStored: (what: TakeBack) => post<unknown>("api/stores/purge", what),
   upstreams: (signal?: AbortSignal) => get<{ upstreams: Upstream[] }>("api/upstreams", signal),
   trust: (signal?: AbortSignal) => get<{ clients: ClientTrust[] }>("api/trust", signal),
   allows: (signal?: AbortSignal) => get<{ allows: Allow[] }>("api/allows", signal),

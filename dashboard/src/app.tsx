@@ -6,6 +6,7 @@ import { Notice } from "./parts/notice";
 import { PausedBanner } from "./parts/protection";
 import { refreshStatus, route, session, statusFault } from "./state";
 import type { View } from "./route";
+import { CacheView } from "./views/cache";
 import { Log } from "./views/log";
 import { Login } from "./views/login";
 import { Overview } from "./views/overview";
@@ -18,6 +19,7 @@ const TITLES: Record<View, string> = {
   overview: "Overview",
   log: "Requests",
   why: "Why",
+  cache: "Cache",
   setup: "Set up",
 };
 
@@ -29,6 +31,8 @@ function Current({ view }: { view: View }) {
       return <Log />;
     case "why":
       return <WhyView />;
+    case "cache":
+      return <CacheView />;
     case "setup":
       return <Setup />;
   }

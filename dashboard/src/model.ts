@@ -290,3 +290,52 @@ export interface Problem {
   remedy: string;
   complaints?: string[];
 }
+
+/** What to list of the caches: empty words are left out. */
+export interface CacheQuery {
+  site: string;
+  prefix: string;
+  door: string;
+  after: string;
+}
+
+export interface CacheIndex {
+  caches: CachePage[];
+}
+
+export interface CachePage {
+  door: string;
+  sites: CachedSite[];
+  urls: CachedUrl[];
+  next_after?: string | null;
+  complete: boolean;
+}
+
+export interface CachedSite {
+  site: string;
+  memory_objects: number;
+  memory_bytes: number;
+  disk_objects: number;
+  disk_bytes: number;
+}
+
+export interface CachedUrl {
+  url: string;
+  responses: CachedResponse[];
+}
+
+export interface CachedResponse {
+  status: number;
+  memory_bytes: number | null;
+  front_bytes: number | null;
+  disk_bytes: number | null;
+  age_s: number;
+  fresh_s: number;
+}
+
+/** Which stored responses to take back. */
+export interface TakeBack {
+  what: "url" | "prefix" | "host" | "tag" | "all";
+  value: string;
+  door: string;
+}
