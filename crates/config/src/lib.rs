@@ -12,6 +12,7 @@ mod edit;
 mod file;
 mod foreign;
 mod formats;
+mod hinsightd;
 mod own_certificates;
 mod pixelserv;
 mod plan;
@@ -20,12 +21,14 @@ mod rewrite;
 mod shape;
 mod shown;
 mod yaml;
+mod yaml_text;
 
 pub use door_sections::{DOOR_SECTIONS, DoorSection, PlacedCertificate, door_section};
 pub use edit::{
     EditRefusal, PathError, SettingChange, SettingPath, ValueError, WrittenValue, edit_text,
 };
 pub use file::{ConfigFile, DEFAULT_YAML, LandlockMode};
+pub use hinsightd::{ImportedHinsightd, from_hinsightd};
 pub use pixelserv::{OnwardLink, PixelservOptions, from_pixelserv};
 pub use plan::{ConfigLanguage, Plan, schema};
 pub use polipo::{ReadFile, from_polipo};

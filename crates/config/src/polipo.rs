@@ -15,6 +15,7 @@ use self::forbidden::ForbiddenRules;
 use self::values::{PolipoDegree, PolipoSetting};
 use crate::FileComplaint;
 use crate::yaml::TextPosition;
+use crate::yaml_text::literal;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -407,7 +408,7 @@ impl PolipoImport {
 
     fn written(&self, source: &Path) -> String {
         // In quotes: the name of a file may hold a line end.
-        let source = yaml_of(&json!(source.to_string_lossy()));
+        let source = literal(&json!(source.to_string_lossy()));
         let mut out = format!("# What Polipo was told in {source}.\n");
         if !self.notes.is_empty() {
             out.push_str("# Not carried over, or to be looked at:\n");
@@ -417,18 +418,18 @@ impl PolipoImport {
         }
         out.push_str("proxy:\n");
         for (setting, value) in &self.proxy {
-            let _ = writeln!(out, "  {setting}: {}", yaml_of(value));
+            let _ = writeln!(out, "  {setting}: {}", literal(value));
         }
         out.push_str("  cache:\n");
         for (setting, value) in &self.cache {
-            let _ = writeln!(out, "    {setting}: {}", yaml_of(value));
+            let _ = writeln!(out, "    {setting}: {}", literal(value));
         }
         let lists: Vec<_> = self.lists.iter().filter(|(_, rules)| !rules.is_empty()).collect();
         if !lists.is_empty() || self.block_page.is_some() {
             out.push_str("policy:\n");
         }
         if let Some(page) = &self.block_page {
-            let _ = writeln!(out, "  block_page: {}", yaml_of(&json!(page)));
+            let _ = writeln!(out, "  block_page: {}", literal(&json!(page)));
         }
         if !lists.is_empty() {
             out.push_str("  lists:\n");
@@ -436,7 +437,7 @@ impl PolipoImport {
         for (name, rules) in lists {
             let _ = writeln!(out, "    - name: {name}\n      rules:");
             for rule in rules {
-                let _ = writeln!(out, "        - {}", yaml_of(&json!(rule)));
+                let _ = writeln!(out, "        - {}", literal(&json!(rule)));
             }
         }
         out
@@ -455,19 +456,6 @@ fn ports(said: &PolipoSetting) -> Result<Vec<PortRange>, Complaint> {
         })?);
     }
     Ok(ports)
-}
-
-/// JSON is YAML, but for characters that YAML does not take as they are (YAML 1.2 section 5.1).
-fn yaml_of(value: &serde_json::Value) -> String {
-    let mut out = String::new();
-    for character in value.to_string().chars() {
-        if character.is_ascii() && !character.is_ascii_control() {
-            out.push(character);
-        } else {
-            let _ = write!(out, "\\U{:08x}", u32::from(character));
-        }
-    }
-    out
 }
 
 /// A part of a URL's credentials (RFC 3986 section 3.2.1).

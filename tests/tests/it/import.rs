@@ -44,3 +44,87 @@ fn what_cannot_be_read_is_named_with_its_line() {
         "{said}"
     );
 }
+
+/// A configuration of hinsightd in two files: pages, a text, a folder that is sent on.
+const HINSIGHTD: &str = "
+index_files = {'index.html'}
+require 'helpers.lua'
+main = add_vhost {
+  host = {'www.example'},
+  socket = {{bind='localhost', port='0', sock_type='ipv4'}},
+  htdocs = htdocs,
+}
+map (main, '/hello', 0, function (req)
+  add_header (req, 'X-Date', os.date ('%F'))
+  return respond (req, 200, 'Hello world\\n')
+end)
+map (main, '/app/*', 0, function (req)
+  local path, query = parse_path (req)
+  return balanced (req, string.sub (path, 5) .. '?' .. query)
+end)
+map (main, '*', 0, function (req)
+  local path = parse_path (req)
+  local dir, name, ext = set_path (req, path, index_files)
+  if name == nil then return list_dir (req) end
+  if ext == 'py' then return respond (req, 403) end
+  if ext == 'css' then set_option (req, 'cache', 604800) end
+  if parse_headers (req)['X-Old'] then return redirect (req, '/new', 301) end
+  return send_file (req)
+end)
+";
+
+#[test]
+fn hinsightds_configuration_serves_what_it_served() {
+    let pages = || Origin::start(&[("/page", Page::new("text/plain", "the page"))]);
+    let (one, two) = (pages(), pages());
+    let scratch = Scratch::new();
+    let htdocs = scratch.write("htdocs/index.html", "home");
+    let htdocs = htdocs.parent().unwrap();
+    scratch.write("htdocs/site.css", "body {}");
+    scratch.write("htdocs/secret.py", "print(1)");
+    let helpers = format!(
+        "htdocs = '{}'
+        local servers, n = {{'http://{}', 'http://{}'}}, 0
+        function balanced (req, url)
+          n = n % #servers + 1
+          return proxy (req, servers[n] .. url)
+        end
+        function redirect (req, to, status)
+          add_header (req, 'Location', to)
+          return respond (req, status, nil)
+        end",
+        htdocs.display(),
+        one.address,
+        two.address
+    );
+    scratch.write("helpers.lua", helpers);
+    let main = scratch.write("main.lua", HINSIGHTD);
+    let script = main.with_file_name("site.luau");
+    let (main, script) = (main.to_str().unwrap(), script.to_str().unwrap());
+    let output = run(&["import", "hinsightd", main, "--script", script]);
+    let yaml = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let edge = Tidegate::start(&format!("{yaml}\nadmin: {{ listen: \"127.0.0.1:0\" }}\n"));
+    let at = format!("http://{}", edge.address("gateway", "http"));
+    let get = |path: &str, more: &[&str]| {
+        curl(&[&["-i", "--compressed", &format!("{at}{path}")], more].concat()).1
+    };
+    assert!(get("/", &[]).ends_with("home"));
+    let hello = get("/hello", &[]);
+    assert!(hello.ends_with("Hello world\n") && hello.contains("x-date: 20"), "{hello}");
+    assert!(get("/secret.py", &[]).starts_with("HTTP/1.1 403"));
+    let css = get("/site.css", &[]);
+    assert!(css.contains("cache-control: public, max-age=604800"), "{css}");
+    let moved = get("/x", &["-H", "X-Old: 1"]);
+    assert!(moved.starts_with("HTTP/1.1 301") && moved.contains("location: /new"), "{moved}");
+    for _ in 0..4 {
+        let page = get("/app/page?a=b", &[]);
+        assert!(page.ends_with("the page"), "{page}");
+    }
+    assert_eq!((one.lines().len(), two.lines().len()), (2, 2), "each server gets its half");
+    assert!(one.lines()[0].contains("/page?a=b"), "{:?}", one.lines());
+    // A script that is there is somebody's: it is not written over.
+    let again = run(&["import", "hinsightd", main, "--script", script]);
+    assert_eq!(again.status.code(), Some(1));
+}

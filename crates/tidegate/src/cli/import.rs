@@ -5,7 +5,7 @@
 use super::{CommandFailure, ExitReason};
 use clap::{Args, ValueEnum};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes of a configuration, and of a file that it names, at most: Polipo's own are a few hundred
@@ -22,24 +22,46 @@ pub(crate) struct ImportArgs {
     program: ForeignProgram,
     /// File
     file: PathBuf,
+    /// Where to write the functions of hinsightd's configuration, as a script in Luau
+    #[arg(long, value_name = "FILE", required_if_eq("program", "hinsightd"))]
+    script: Option<PathBuf>,
 }
 
 /// A program whose configuration can be read. Those of mosdns and OxiDNS run as they are.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ForeignProgram {
+    Hinsightd,
     Polipo,
 }
 
 /// Prints a configuration that does what the named one did.
 pub(super) fn import(args: &ImportArgs) -> Result<(), CommandFailure> {
-    let text = read(&args.file).map_err(|why| {
-        CommandFailure::new(ExitReason::Wrong, format_args!("{}: {why}", args.file.display()))
-    })?;
-    let said = match args.program {
-        ForeignProgram::Polipo => config::from_polipo(&text, &args.file, &named),
+    let text = read(&args.file).map_err(|why| at(&args.file, &why))?;
+    let said = match (args.program, &args.script) {
+        (ForeignProgram::Hinsightd, Some(script)) => return hinsightd(&args.file, script),
+        (ForeignProgram::Hinsightd, None) => unreachable!("clap wants it"),
+        (ForeignProgram::Polipo, None) => config::from_polipo(&text, &args.file, &named),
+        (ForeignProgram::Polipo, Some(_)) => {
+            let message = "only hinsightd's configuration has functions; leave --script out";
+            return Err(CommandFailure::new(ExitReason::Wrong, format_args!("{message}")));
+        }
     };
     print!("{}", said.map_err(|complaints| CommandFailure::complaints(&complaints))?);
     Ok(())
+}
+
+/// Prints hinsightd's settings, and writes its functions to a file that is not there yet.
+fn hinsightd(file: &Path, script: &Path) -> Result<(), CommandFailure> {
+    let said = config::from_hinsightd(file, &script.to_string_lossy(), read);
+    let said = said.map_err(|complaints| CommandFailure::complaints(&complaints))?;
+    let written = File::create_new(script).and_then(|mut it| it.write_all(said.script.as_bytes()));
+    written.map_err(|why| at(script, &why))?;
+    print!("{}", said.settings);
+    Ok(())
+}
+
+fn at(file: &Path, why: &io::Error) -> CommandFailure {
+    CommandFailure::new(ExitReason::Wrong, format_args!("{}: {why}", file.display()))
 }
 
 /// A file that a configuration names: at home behind `~`, and of a folder all its files.
