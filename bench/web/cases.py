@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import process  # noqa: E402
+import servers  # noqa: E402
 
 SMALL, LARGE = "/index.html", "/jquery.js"
 COPIES = 1000  # of the large file, each asked for once where a first compression is measured
@@ -112,6 +113,19 @@ def cgi(server, options):
     return {"cpu_us": 1e6 * spent / figures["count"], "per_second": figures["per_second"], "busy": figures["busy"]}
 
 
+def fastcgi(server, options):
+    """A script of PHP that says a line; php-fpm's own time does not count."""
+    runner = servers.PhpFpm(server.folder)
+    runner.start()
+    try:
+        _, body = fetch(server, "/hello.php")
+        if body != b"hello\n":
+            raise Wrong(f"{server.name} answers a script with {body[:80]!r}")
+        return process.timed(server, lambda: ab(server, 10000, 50, "/hello.php", "-k"))
+    finally:
+        runner.stop()
+
+
 def idle(server, options):
     """Memory of 5,000 connections that each have had one answer."""
     open_ones = []
@@ -153,6 +167,7 @@ CASES = {
     "idle": ("an idle keep-alive connection, of 5,000", "plain", idle, "bytes"),
     "put": ("1 MB by PUT, four connections", "put", put, "cpu_us"),
     "cgi": ("a CGI script of the shell, ab -c4", "cgi", cgi, "cpu_us"),
+    "fastcgi": ("a FastCGI script of PHP, keep-alive, ab -k -c50", "fastcgi", fastcgi, "cpu_us"),
     "log-wrk": ("102 bytes, keep-alive, wrk -c64, access log on", "log", keep_alive(SMALL), "cpu_us"),
 }
 LEVELS = (50, 100, 250, 500, 750, 1000)

@@ -4,7 +4,7 @@
     TIDEGATE_BIN=... bench/web/run.py [case or table ...]
 
 Cases: small-new small-new-1000 small-ab-100 small-ab small-ab-500 small-wrk large-new large-wrk gzip-first
-gzip-again tls-wrk tls-new idle put cgi log-wrk. Tables (the reference's, ab with 50 to 1,000 clients, with plots): index jquery
+gzip-again tls-wrk tls-new idle put cgi fastcgi log-wrk. Tables (the reference's, ab with 50 to 1,000 clients, with plots): index jquery
 compressed tls. Rounds alternate between the servers, the median counts, and answers are checked
 before each; `--pairs 9 --servers tidegate,nginx` compares two in pairs, for small differences. Needs ab, wrk, cc
 and openssl; nginx, lighttpd, Apache and Caddy where they are installed. Results go to bench/out: text, JSON and SVG.
@@ -51,6 +51,7 @@ def prepare(folder, rounds):
     while len(script) < 89700:
         script += b"function " + dice.choice(words) + b"(" + dice.choice(words) + b") { return " + \
             b" + ".join(dice.choices(words, k=6)) + b"; }\n"
+    (www / "hello.php").write_text("<?php echo \"hello\\n\";\n")
     files = {cases.SMALL: b"<!doctype html><title>small</title>".ljust(101, b" ") + b"\n",
              cases.LARGE: script[:89700]}
     for path, body in files.items():

@@ -87,7 +87,7 @@ class Null(Server):
 
 class Tidegate(Server):
     name = "tidegate"
-    modes = (*Server.modes, "put", "cgi")
+    modes = (*Server.modes, "put", "cgi", "fastcgi")
     program = os.environ.get("TIDEGATE_BIN") or shutil.which(ROOT / "target/dist/tidegate") or \
         shutil.which(ROOT / "target/release/tidegate")
 
@@ -107,6 +107,8 @@ web:
             site += "    compress: true\n"
         if need == "cgi":
             site += f'    cgi: {{ "/cgi-bin/*": "{self.folder}/cgi" }}\n'
+        if need == "fastcgi":
+            site += f'    fastcgi: {{ "*.php": "unix://{self.folder}/php.sock" }}\n'
         if need == "put":
             site += "    put: true\n    writers: [127.0.0.1]\n"
         if tls:
@@ -123,7 +125,7 @@ web:
 
 class Nginx(Server):
     name = "nginx"
-    modes = (*Server.modes, "put")
+    modes = (*Server.modes, "put", "fastcgi")
     program = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
     number = 1
 
@@ -139,7 +141,7 @@ class Nginx(Server):
 class Lighttpd(Server):
     name = "lighttpd"
     program = shutil.which("lighttpd") or shutil.which("/usr/sbin/lighttpd")
-    modes = ("plain", "gzip", "log", "cgi")
+    modes = ("plain", "gzip", "log", "cgi", "fastcgi")
     number = 2
 
     def config(self, need):
@@ -149,6 +151,10 @@ class Lighttpd(Server):
             modules = '"mod_alias", "mod_cgi"'
             access = f'alias.url = ("/cgi-bin/" => "{self.folder}/cgi/")\n' \
                      '$HTTP["url"] =~ "^/cgi-bin/" { cgi.assign = ("" => "") }'
+        if need == "fastcgi":
+            modules = '"mod_fastcgi"'
+            # Four of its connections are kept for each worker.
+            access = f'fastcgi.server = (".php" => (("socket" => "{self.folder}/php.sock")))\n'
         return configured("web/lighttpd.conf", folder=self.folder, port=self.port, modules=modules, access=access,
                           workers=method.workers())
 
@@ -159,6 +165,7 @@ class Lighttpd(Server):
 class Apache(Server):
     name = "apache"
     program = shutil.which("apache2") or shutil.which("/usr/sbin/apache2")
+    modes = (*Server.modes, "fastcgi")
     number = 4
 
     def config(self, need):
@@ -172,6 +179,7 @@ class Apache(Server):
 class Caddy(Server):
     name = "caddy"
     program = shutil.which("caddy")
+    modes = (*Server.modes, "fastcgi")
     number = 5
 
     def version(self):
@@ -201,6 +209,28 @@ class Hinsightd(Server):
     def command(self, config):
         return [self.program, "--config", config, "--workdir", self.folder, "--logdir", self.folder,
                 "--tmpdir", self.folder, "--quiet"]
+
+
+class PhpFpm(Process):
+    """What runs the scripts of all: part of the load, and not of what is measured."""
+
+    side = "load"
+    program = next((it for it in (shutil.which(f"/usr/sbin/php-fpm{version}") for version in ("", "8.4", "8.3", "8.2")) if it), None)
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def start(self):
+        if not self.program:
+            raise RuntimeError("there is no php-fpm")
+        config = self.folder / "php-fpm.conf"
+        config.write_text(configured("web/php-fpm.conf", folder=self.folder))
+        self.spawn([self.program, "--nodaemonize", "--allow-to-run-as-root", "--fpm-config", config], stderr=open(self.folder / "php-fpm.out", "wb"))
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while not (self.folder / "php.sock").exists():
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                raise RuntimeError("php-fpm does not start: " + (self.folder / "php-fpm.out").read_text(errors="replace")[-600:])
+            time.sleep(0.02)
 
 
 def all_of(folder):
