@@ -150,7 +150,11 @@ impl RecordReader<'_> {
                 records::take(&mut self.buffer).map_err(ScriptBroken::Record)?
             {
                 match record {
-                    FastcgiRecord::Stdout(content) => self.output.take(content, self.pace).await?,
+                    FastcgiRecord::Stdout(content) => {
+                        // A short answer came whole: its length need not be asked of the script.
+                        let after = || records::output_to_end(&self.buffer);
+                        self.output.take_of(content, after, self.pace).await?;
+                    }
                     FastcgiRecord::Stderr(content) => self.stderr.add(&content),
                     FastcgiRecord::End { .. } => return Ok(()),
                 }

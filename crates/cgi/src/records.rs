@@ -139,6 +139,22 @@ pub(crate) fn take(buffer: &mut BytesMut) -> Result<Option<FastcgiRecord>, BadRe
     }))
 }
 
+/// Bytes of output that `buffer` still holds, where the end of the request is in it too.
+pub(crate) fn output_to_end(mut buffer: &[u8]) -> Option<u64> {
+    let mut output = 0;
+    loop {
+        let (head, rest) = buffer.split_at_checked(HEADER_BYTES)?;
+        let len = usize::from(u16::from_be_bytes([head[4], head[5]]));
+        let (content, padded) = rest.split_at_checked(len)?;
+        match head[1] {
+            END_REQUEST => return end(content).is_ok().then_some(output),
+            STDOUT => output += len as u64,
+            _ => {}
+        }
+        buffer = padded.get(usize::from(head[6])..)?;
+    }
+}
+
 fn end(content: &[u8]) -> Result<FastcgiRecord, BadRecord> {
     if content.len() < END_BODY_BYTES {
         return Err(BadRecord::Short);

@@ -106,6 +106,17 @@ impl ScriptOutput {
         content: Bytes,
         pace: &ExchangePace,
     ) -> Result<(), ScriptBroken> {
+        self.take_of(content, || None, pace).await
+    }
+
+    /// The same where `after` may know how many bytes follow these. A head without a length gets it
+    /// by that.
+    pub(crate) async fn take_of(
+        &mut self,
+        content: Bytes,
+        after: impl FnOnce() -> Option<u64>,
+        pace: &ExchangePace,
+    ) -> Result<(), ScriptBroken> {
         let rest = match &mut self.stage {
             AnswerStage::Head { seen, .. } => {
                 let from = seen.len();
@@ -114,7 +125,7 @@ impl ScriptOutput {
                     Some(end) if end <= HEAD_BYTES_MAX => {
                         let head = seen.split_to(end);
                         let rest = seen.split().freeze();
-                        self.begin(&head)?;
+                        self.begin(&head, || Some(after()? + rest.len() as u64))?;
                         rest
                     }
                     None if seen.len() <= HEAD_BYTES_MAX => return Ok(()),
@@ -137,14 +148,19 @@ impl ScriptOutput {
         Ok(())
     }
 
-    fn begin(&mut self, head: &[u8]) -> Result<(), ScriptBroken> {
-        let head = parse(head).map_err(ScriptBroken::Head)?;
+    fn begin(
+        &mut self,
+        head: &[u8],
+        length: impl FnOnce() -> Option<u64>,
+    ) -> Result<(), ScriptBroken> {
+        let mut head = parse(head).map_err(ScriptBroken::Head)?;
         let AnswerStage::Head { answer, .. } = &mut self.stage else { return Ok(()) };
         let Some(answer) = answer.take() else { return Ok(()) };
         let bodiless = matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         let (stage, body) = if self.wanted == BodyWanted::HeadOnly || bodiless {
             (AnswerStage::Over, Body::empty())
         } else {
+            head.length = head.length.or_else(length);
             let (feed, body) = Body::channel(PIECES_MAX);
             (AnswerStage::Body { feed, left: head.length }, body)
         };

@@ -217,6 +217,8 @@ impl WebFastPath {
             || site.auth.guards(&text)
             || site.script.is_some()
             || site.rules.redirect(&text).is_some()
+            // The other lane opens it once more.
+            || site.fastcgi.script(&text).is_some()
         {
             return None;
         }

@@ -79,6 +79,20 @@ fn what_is_no_answer_is_a_bad_gateway() {
 }
 
 #[test]
+fn a_short_answer_gets_the_length_that_its_script_left_out() {
+    let address = server(|mut stream| {
+        read_request(&mut stream);
+        let (head, more) = (b"Content-Type: text/plain\r\n\r\nwh", b"ole");
+        let answer = [record(6, head), record(7, b"told"), record(6, more), record(3, &[0; 8])];
+        let _ = stream.write_all(&answer.concat());
+    });
+    let (_base, edge) = edge(address);
+    let answer = edge.ask("GET /a.php", &[]);
+    assert_eq!((answer.field("content-length"), answer.text().as_str()), ("5", "whole"));
+    assert_eq!(edge.ask("HEAD /a.php", &[]).field("content-length"), "", "its body is not made");
+}
+
+#[test]
 fn an_answer_that_breaks_off_is_never_taken_for_whole() {
     let (seen_half, wait) = mpsc::channel();
     let address = server(move |mut stream| {
