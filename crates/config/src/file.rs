@@ -35,6 +35,11 @@ pub struct ConfigFile {
     /// The group that Tidegate has then, by name or number. Default: the user's own. Groups of
     /// which the user is a member come with either.
     pub group: Option<String>,
+    /// Further files that are part of this one, from its folder on: a file, or a pattern as
+    /// `conf.d/*.yaml`, whose files are taken in the order of their names. Their sections are
+    /// joined to those here, and their lists appended; what is no section or list is set once. An
+    /// included file includes nothing itself. At most 256. Default none.
+    pub include: Vec<String>,
     /// Refusal by the kernel to write outside the folders that this file names at the start: the
     /// state folder, caches, uploads, logs (landlock): `on` or `off`. A reload that names another
     /// one then asks for a restart. Without effect where pipelines run programs. Default `on`.

@@ -73,7 +73,7 @@ impl ForeignFiles for DiskFiles<'_> {
             Complaint::new("", why.to_string()).remedy("name a file that can be read")
         })?;
         let node = yaml::read(&text).map_err(|wrong| {
-            let yaml::TextPosition { line, column } = wrong.position;
+            let yaml::TextPosition { line, column, .. } = wrong.position;
             Complaint::new("", format!("line {line}, column {column}: {}", wrong.message))
         })?;
         Ok(node.to_json())
@@ -84,9 +84,23 @@ impl ForeignFiles for DiskFiles<'_> {
     }
 }
 
-/// True if `node` is a file of one of the peers.
-pub(crate) fn is_foreign(node: &YamlNode) -> bool {
-    language::is_foreign(&node.to_json())
+/// True if `node`, of the file at `path`, is a file of one of the peers. `include` is a word of
+/// theirs and of ours: beside it something of ours stands, or else what is included says whose it
+/// is.
+pub(crate) fn is_foreign(node: &YamlNode, path: &Path) -> bool {
+    let json = node.to_json();
+    let (Some(keys), true) = (json.as_object(), language::is_foreign(&json)) else { return false };
+    let has = |names: &[&str]| keys.keys().any(|key| names.contains(&key.as_str()));
+    if !keys.contains_key("include") || has(&["plugins", "plugin", "log", "api", "runtime"]) {
+        return true;
+    }
+    let disk = DiskFiles::around(path);
+    let included = json["include"].as_array().into_iter().flatten().filter_map(Json::as_str);
+    let mut documents = included.filter_map(|file| {
+        let beside = disk.read_document(file, PathBase::MainFile);
+        beside.or_else(|_| disk.read_document(file, PathBase::WorkingDirectory)).ok()
+    });
+    keys.len() == 1 && documents.any(|document| document.get("plugins").is_some())
 }
 
 /// Returns what a foreign file comes to as one of ours.

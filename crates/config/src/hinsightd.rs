@@ -64,8 +64,7 @@ pub fn from_hinsightd(
     let name = main.file_name().unwrap_or_default().to_string_lossy();
     let disk: Rc<dyn HinsightdDisk> = Rc::new(ConfigFolder { folder, read });
     let import = hinsightd_config::import(&name, &disk, script).map_err(|why| {
-        let at = TextPosition { line: 1, column: 1 };
-        vec![FileComplaint::at(main, at, Complaint::new("", why.to_string()))]
+        vec![FileComplaint::at(main, TextPosition::START, Complaint::new("", why.to_string()))]
     })?;
     Ok(ImportedHinsightd { settings: written(main, script, &import), script: import.script })
 }

@@ -13,6 +13,7 @@ mod file;
 mod foreign;
 mod formats;
 mod hinsightd;
+mod include;
 mod own_certificates;
 mod pixelserv;
 mod plan;
@@ -20,6 +21,8 @@ mod polipo;
 mod rewrite;
 mod shape;
 mod shown;
+mod sources;
+mod variables;
 mod yaml;
 mod yaml_text;
 
@@ -34,6 +37,8 @@ pub use plan::{ConfigLanguage, Plan, schema};
 pub use polipo::{ReadFile, from_polipo};
 pub use rewrite::{RewriteError, rewrite};
 
+use crate::sources::SourceFiles;
+use crate::variables::ProcessSurroundings;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -113,15 +118,21 @@ pub fn default_plan() -> Plan {
 /// Reads and checks a configuration; `path` names it in complaints and anchors relative paths.
 pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
     let mut node = tree(text, path)?;
-    if foreign::is_foreign(&node) {
+    let mut sources = SourceFiles::only(path);
+    let (language, made) = if foreign::is_foreign(&node, path) {
         let made = foreign::file(&node, path).and_then(|file| plan::plan(file, path, &node));
-        let made = made.map(|plan| plan.read_from(text, ConfigLanguage::Foreign));
-        return made.map_err(|found| in_order(path, &node, found));
+        (ConfigLanguage::Foreign, made)
+    } else {
+        include::take_in(&mut node, path, &mut sources)?;
+        let base = path.parent().unwrap_or(Path::new(""));
+        variables::put_in(&mut node, base, &ProcessSurroundings, &mut sources)?;
+        let file = typed::<ConfigFile>(&mut node, schema(), &sources)?;
+        (ConfigLanguage::Own, plan::plan(file, path, &node))
+    };
+    match made {
+        Ok(plan) => Ok(plan.read_from(text, language, sources)),
+        Err(found) => Err(in_order(&sources, &node, found)),
     }
-    let file = typed::<ConfigFile>(&mut node, schema(), path)?;
-    let made = plan::plan(file, path, &node);
-    let made = made.map(|plan| plan.read_from(text, ConfigLanguage::Own));
-    made.map_err(|found| in_order(path, &node, found))
 }
 
 /// Reads data of another kind than a configuration as strictly: unknown keys and wrong types are
@@ -131,7 +142,7 @@ pub fn read_data<T: DeserializeOwned + JsonSchema>(
     path: &Path,
 ) -> Result<T, Vec<FileComplaint>> {
     let mut node = tree(text, path)?;
-    typed(&mut node, &schemars::schema_for!(T).to_value(), path)
+    typed(&mut node, &schemars::schema_for!(T).to_value(), &SourceFiles::only(path))
 }
 
 fn tree(text: &str, path: &Path) -> Result<yaml::YamlNode, Vec<FileComplaint>> {
@@ -145,44 +156,42 @@ fn tree(text: &str, path: &Path) -> Result<yaml::YamlNode, Vec<FileComplaint>> {
 fn typed<T: DeserializeOwned>(
     node: &mut yaml::YamlNode,
     schema: &serde_json::Value,
-    path: &Path,
+    sources: &SourceFiles,
 ) -> Result<T, Vec<FileComplaint>> {
-    let mut complaints: Vec<FileComplaint> = shape::check(node, schema)
-        .into_iter()
-        .map(|found| FileComplaint {
-            file: path.into(),
-            line: found.position.line,
-            column: found.position.column,
-            path: found.path,
-            message: found.message,
-            remedy: found.remedy,
-        })
-        .collect();
-    if complaints.is_empty() {
+    let placed = |shape::PlacedComplaint { position, path, message, remedy }| {
+        (position, vocab::Complaint { path, message, remedy })
+    };
+    let mut found: Vec<_> = shape::check(node, schema).into_iter().map(placed).collect();
+    if found.is_empty() {
         match serde_path_to_error::deserialize::<_, T>(node.to_json()) {
             Ok(data) => return Ok(data),
             Err(error) => {
                 let at = error.path().to_string().replace(['[', ']'], ".").replace("..", ".");
                 let at = at.trim_matches('.').to_owned();
                 let complaint = vocab::Complaint::new(at.clone(), error.into_inner().to_string());
-                complaints.push(FileComplaint::at(path, node.locate(&at), complaint));
+                found.push((node.locate(&at), complaint));
             }
         }
     }
-    complaints.sort_by_key(|complaint| (complaint.line, complaint.column));
-    Err(complaints)
+    Err(placed_in_order(sources, found))
 }
 
 /// Complaints of parts with their places, in the order of the file.
 fn in_order(
-    path: &Path,
+    sources: &SourceFiles,
     node: &yaml::YamlNode,
     found: Vec<vocab::Complaint>,
 ) -> Vec<FileComplaint> {
-    let place = |found: vocab::Complaint| FileComplaint::at(path, node.locate(&found.path), found);
-    let mut complaints: Vec<_> = found.into_iter().map(place).collect();
-    complaints.sort_by_key(|complaint| (complaint.line, complaint.column));
-    complaints
+    let place = |found: vocab::Complaint| (node.locate(&found.path), found);
+    placed_in_order(sources, found.into_iter().map(place).collect())
+}
+
+fn placed_in_order(
+    sources: &SourceFiles,
+    mut found: Vec<(yaml::TextPosition, vocab::Complaint)>,
+) -> Vec<FileComplaint> {
+    found.sort_by_key(|(position, _)| *position);
+    found.into_iter().map(|(position, found)| sources.place(position, found)).collect()
 }
 
 fn whole_file(path: &Path, message: String, remedy: &str) -> FileComplaint {
@@ -193,5 +202,113 @@ fn whole_file(path: &Path, message: String, remedy: &str) -> FileComplaint {
         path: String::new(),
         message,
         remedy: Some(remedy.into()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A folder of files, and the complaints about its `main.yaml`.
+    fn loaded(name: &str, files: &[(&str, &str)]) -> Result<Plan, Vec<String>> {
+        let folder = std::env::temp_dir().join(format!("tidegate-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        for (name, text) in files {
+            let file = folder.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let loaded = load(&folder.join("main.yaml"));
+        let folder = format!("{}/", folder.display());
+        let told = loaded.map_err(|wrong| {
+            wrong.iter().map(|it| it.to_string().replace(&folder, "")).collect::<Vec<_>>()
+        });
+        fs::remove_dir_all(&folder).unwrap();
+        told
+    }
+
+    #[test]
+    fn included_files_add_sections_and_items() {
+        let plan = loaded(
+            "include",
+            &[
+                (
+                    "main.yaml",
+                    "include: [\"conf.d/*.yaml\"]\nweb:\n  - { listen: [\"http://127.0.0.1:1\"], \
+                     root: a }\nadmin: { listen: 127.0.0.1:2 }\n",
+                ),
+                (
+                    "conf.d/2.yaml",
+                    "web: [{ listen: [\"http://127.0.0.1:1\"], hosts: [c], root: c }]",
+                ),
+                (
+                    "conf.d/1.yaml",
+                    "web:\n  - { listen: [\"http://127.0.0.1:1\"], hosts: [b], root: b }\nadmin: { hosts: [x] }",
+                ),
+                ("conf.d/3.yml", "not: read"),
+            ],
+        );
+        let plan = plan.unwrap();
+        let roots: Vec<&str> = plan.file.web.iter().map(|site| site.root.as_str()).collect();
+        assert_eq!(roots, ["a", "b", "c"]);
+        assert_eq!(plan.file.admin.hosts.len(), 1);
+        assert_eq!(plan.included_files().len(), 2);
+    }
+
+    #[test]
+    fn faults_of_included_files_are_named_with_their_own_lines() {
+        let wrong = loaded(
+            "include-wrong",
+            &[
+                ("main.yaml", "include: [a.yaml, b.yaml, none.yaml, \"**/[\"]\nuser: one\n"),
+                ("a.yaml", "\nuser: two\nledger: 3\n"),
+                ("b.yaml", "a: [1\nb: 2\n"),
+            ],
+        );
+        let wrong = wrong.unwrap_err();
+        assert_eq!(
+            wrong[0],
+            "a.yaml:2:7: user: is set already, in main.yaml:2; set it in one of the files"
+        );
+        assert!(wrong[1].starts_with("b.yaml:2:2: this is no YAML:"), "{wrong:?}");
+        assert!(wrong[2].starts_with("none.yaml:1:1: the file cannot be read:"), "{wrong:?}");
+        assert!(
+            wrong[3].starts_with("main.yaml:1:38: include: \"**/[\" is no pattern:"),
+            "{wrong:?}"
+        );
+        assert_eq!(wrong.len(), 4);
+        let nested = loaded(
+            "include-nested",
+            &[("main.yaml", "include: [a.yaml]"), ("a.yaml", "include: [b.yaml]")],
+        );
+        assert!(
+            nested.unwrap_err()[0].starts_with("a.yaml:1:1: an included file includes nothing")
+        );
+        let typed = loaded(
+            "include-typed",
+            &[
+                ("main.yaml", "include: [a.yaml]\nweb: []\n"),
+                ("a.yaml", "\nweb:\n  - { rot: x }\n"),
+            ],
+        );
+        assert!(typed.unwrap_err()[0].starts_with("a.yaml:3:7: web.0.rot: "));
+    }
+
+    #[test]
+    fn what_came_from_a_file_is_not_told() {
+        let yaml =
+            "proxy: { parent: \"${file:parent}\" }\ngateway: { listen: [\"${file:listen}\"] }\n";
+        let wrong = loaded(
+            "secret",
+            &[
+                ("main.yaml", yaml),
+                ("parent", "http://ann:hunter2@127.0.0.1:1\n"),
+                ("listen", "hunter3 is no address"),
+            ],
+        );
+        let wrong = wrong.unwrap_err().join("\n");
+        assert!(wrong.contains("main.yaml:2:") && !wrong.contains("hunter"), "{wrong}");
     }
 }

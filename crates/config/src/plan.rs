@@ -10,6 +10,7 @@ use crate::file::ConfigFile;
 use crate::foreign;
 use crate::own_certificates;
 use crate::shown;
+use crate::sources::SourceFiles;
 use crate::yaml::YamlNode;
 use admin::ConsolePlace;
 use policy::BlockStyle;
@@ -34,6 +35,8 @@ pub struct Plan {
     /// The text that it was read from.
     text: Arc<str>,
     language: ConfigLanguage,
+    /// Files that it was read from.
+    sources: SourceFiles,
 }
 
 /// Language of a configuration.
@@ -49,7 +52,7 @@ impl Plan {
     /// A complaint that only shows when the plan is carried out (a folder that is not there), with
     /// its place in the file.
     pub fn locate(&self, complaint: Complaint) -> FileComplaint {
-        FileComplaint::at(&self.source, self.tree.locate(&complaint.path), complaint)
+        self.sources.place(self.tree.locate(&complaint.path), complaint)
     }
 
     /// Warnings about settings that are valid and still dangerous: doors that strangers can use,
@@ -81,7 +84,7 @@ impl Plan {
     pub fn shown_value(&self, path: &SettingPath) -> Option<Json> {
         let whole = serde_json::to_value(&self.file).ok()?;
         let found = path.json_in(&whole)?;
-        Some(shown::value(found, path.keys()))
+        Some(self.sources.hide_in(shown::value(found, path.keys())))
     }
 
     /// The language that it is written in.
@@ -90,8 +93,23 @@ impl Plan {
     }
 
     /// The plan with what it was read from.
-    pub(crate) fn read_from(self, text: &str, language: ConfigLanguage) -> Self {
-        Self { text: text.into(), language, ..self }
+    pub(crate) fn read_from(
+        self,
+        text: &str,
+        language: ConfigLanguage,
+        sources: SourceFiles,
+    ) -> Self {
+        Self { text: text.into(), language, sources, ..self }
+    }
+
+    /// Files that it includes.
+    pub fn included_files(&self) -> &[PathBuf] {
+        self.sources.included()
+    }
+
+    /// Files whose content is a value of it.
+    pub fn secret_files(&self) -> &[PathBuf] {
+        &self.sources.secret_files
     }
 
     /// True if this is the embedded default.
@@ -171,6 +189,7 @@ pub(crate) fn plan(
             tree: tree.clone(),
             text: "".into(),
             language: ConfigLanguage::Own,
+            sources: SourceFiles::only(source),
         })
     } else {
         Err(complaints)

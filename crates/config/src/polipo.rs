@@ -85,7 +85,7 @@ pub fn from_polipo(
     read_file: ReadFile<'_>,
 ) -> Result<String, Vec<FileComplaint>> {
     let placed =
-        |(line, complaint)| FileComplaint::at(source, TextPosition { line, column: 1 }, complaint);
+        |(line, complaint)| FileComplaint::at(source, TextPosition::at(line, 1), complaint);
     let lines =
         values::read(text).map_err(|bad| bad.into_iter().map(placed).collect::<Vec<_>>())?;
     // As with Polipo, the last of two counts.

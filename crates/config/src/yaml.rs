@@ -11,9 +11,11 @@ pub(crate) const FILE_BYTES_MAX: usize = 4 << 20;
 /// Deepest nesting of lists and sections.
 const DEPTH_MAX: usize = 32;
 
-/// A position in the file, both counted from 1, columns in characters.
+/// A position in a file: line and column counted from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TextPosition {
+    /// Number of the file: 0 for the one that was named, then those that it includes.
+    pub file: u16,
     /// The line.
     pub line: usize,
     /// The column.
@@ -22,7 +24,12 @@ pub(crate) struct TextPosition {
 
 impl TextPosition {
     /// The start of the file.
-    pub(crate) const START: Self = Self { line: 1, column: 1 };
+    pub(crate) const START: Self = Self::at(1, 1);
+
+    /// A position in the file that was named.
+    pub(crate) const fn at(line: usize, column: usize) -> Self {
+        Self { file: 0, line, column }
+    }
 }
 
 /// A value and where it stands.
@@ -104,6 +111,27 @@ impl YamlNode {
         }
     }
 
+    /// Says of all that it holds that it is in the file of this number.
+    pub(crate) fn set_file(&mut self, file: u16) {
+        self.position.file = file;
+        self.end.file = file;
+        match &mut self.value {
+            YamlValue::List(items) => items.iter_mut().for_each(|item| item.set_file(file)),
+            YamlValue::Section(entries) => {
+                for entry in entries {
+                    entry.position.file = file;
+                    entry.key_end.file = file;
+                    entry.node.set_file(file);
+                }
+            }
+            YamlValue::Null
+            | YamlValue::Bool(_)
+            | YamlValue::Integer(_)
+            | YamlValue::Float(_)
+            | YamlValue::Text(_) => {}
+        }
+    }
+
     /// The place of the value at a dotted path, or of the nearest thing above it that exists.
     pub(crate) fn locate(&self, path: &str) -> TextPosition {
         let mut node = self;
@@ -154,7 +182,7 @@ pub(crate) fn read(text: &str) -> Result<YamlNode, YamlError> {
     }
     refuse_deep_nesting(text)?;
     let documents = MarkedYaml::load_from_str(text).map_err(|error| YamlError {
-        position: TextPosition { line: error.marker().line(), column: error.marker().col() + 1 },
+        position: TextPosition::at(error.marker().line(), error.marker().col() + 1),
         message: format!("this is no YAML: {}", error.info()),
     })?;
     match documents.as_slice() {
@@ -177,7 +205,7 @@ fn refuse_deep_nesting(text: &str) -> Result<(), YamlError> {
     let mut open = 0usize;
     for (index, line) in text.lines().enumerate() {
         let too_deep = |message: &str| YamlError {
-            position: TextPosition { line: index + 1, column: 1 },
+            position: TextPosition::at(index + 1, 1),
             message: message.into(),
         };
         let indent = line.len() - line.trim_start_matches([' ', '-', '?']).len();
@@ -200,11 +228,11 @@ fn refuse_deep_nesting(text: &str) -> Result<(), YamlError> {
 }
 
 fn position_of(node: &MarkedYaml<'_>) -> TextPosition {
-    TextPosition { line: node.span.start.line(), column: node.span.start.col() + 1 }
+    TextPosition::at(node.span.start.line(), node.span.start.col() + 1)
 }
 
 fn end_of(node: &MarkedYaml<'_>) -> TextPosition {
-    TextPosition { line: node.span.end.line(), column: node.span.end.col() + 1 }
+    TextPosition::at(node.span.end.line(), node.span.end.col() + 1)
 }
 
 fn convert(node: &MarkedYaml<'_>, depth: usize) -> Result<YamlNode, YamlError> {
@@ -266,8 +294,8 @@ mod tests {
     fn values_know_their_place() {
         let node =
             read("dns:\n  listen:\n    - udp://127.0.0.1:53\n  cache: { size: 64MiB }\n").unwrap();
-        assert_eq!(node.locate("dns.listen.0"), TextPosition { line: 3, column: 7 });
-        assert_eq!(node.locate("dns.cache.size"), TextPosition { line: 4, column: 18 });
+        assert_eq!(node.locate("dns.listen.0"), TextPosition::at(3, 7));
+        assert_eq!(node.locate("dns.cache.size"), TextPosition::at(4, 18));
         assert_eq!(node.locate("dns.nothing.here"), node.locate("dns"));
     }
 

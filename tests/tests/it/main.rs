@@ -17,6 +17,7 @@ mod cached;
 mod cached_disk;
 mod check;
 mod clock;
+mod configuration;
 mod console;
 mod dns_cache;
 mod dns_door;

@@ -27,6 +27,7 @@ pub(crate) fn paths(plan: &Plan, state: &Path, setup: &CommandSetup) -> PrivateP
     private.extend(usual);
     if !plan.is_built_in() && !setup.is_written_by_command() {
         private.push(plan.source.clone());
+        private.extend(plan.included_files().iter().cloned());
     }
     private.extend(secrets(plan).map(|path| base.join(path)));
     private.extend(folders(plan).map(|path| state.join(path)));
@@ -56,7 +57,8 @@ pub(crate) fn secrets(plan: &Plan) -> impl Iterator<Item = &Path> {
         let users = proxy.auth.iter().filter_map(|auth| Some(Path::new(auth.file.as_ref()?)));
         proxy.tls.key.as_deref().into_iter().chain(users)
     });
-    dns.chain(web).chain(gateway).chain(proxy)
+    let values = plan.secret_files().iter().map(PathBuf::as_path);
+    dns.chain(web).chain(gateway).chain(proxy).chain(values)
 }
 
 /// Folders with what other people have fetched, as they stand in the configuration.

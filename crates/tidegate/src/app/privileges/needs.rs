@@ -67,6 +67,7 @@ impl SystemNeeds {
         read.extend(certificates.iter().cloned());
         if !plan.is_built_in() {
             read.push(plan.source.clone());
+            read.extend(plan.included_files().iter().chain(plan.secret_files()).cloned());
         }
         read.retain(|path| !path.starts_with(state));
         let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());

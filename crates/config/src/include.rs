@@ -1,0 +1,157 @@
+//! `include`: files whose sections become part of a configuration.
+//!
+//! Sections with the same key become one, lists are joined in the order of the files, and anything
+//! else may be set once. Called by [`crate::parse`], before the settings are looked at.
+
+use crate::FileComplaint;
+use crate::sources::SourceFiles;
+use crate::yaml::{self, TextPosition, YamlEntry, YamlNode, YamlValue};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use vocab::Complaint;
+
+/// Files that a configuration may include.
+const FILES_MAX: usize = 256;
+
+/// Takes in what the tree of the file `main` includes.
+pub(crate) fn take_in(
+    tree: &mut YamlNode,
+    main: &Path,
+    sources: &mut SourceFiles,
+) -> Result<(), Vec<FileComplaint>> {
+    let base = main.parent().unwrap_or(Path::new(""));
+    let mut complaints = Vec::new();
+    for (position, pattern) in patterns(tree) {
+        let files = files(base, &pattern).and_then(|files| {
+            let count = sources.included().len() + files.len();
+            if count <= FILES_MAX {
+                return Ok(files);
+            }
+            let message = format!("more than {FILES_MAX} files are included");
+            Err(Complaint::new("include", message).remedy("join some of them"))
+        });
+        match files {
+            Ok(files) => {
+                for file in files {
+                    complaints.extend(take_file(tree, file, sources));
+                }
+            }
+            Err(why) => complaints.push(sources.place(position, why)),
+        }
+    }
+    if complaints.is_empty() { Ok(()) } else { Err(complaints) }
+}
+
+/// Entries of `include` with their places; what is no list of texts is told by the schema.
+fn patterns(tree: &YamlNode) -> Vec<(TextPosition, String)> {
+    let Some(YamlValue::List(items)) = tree.entry("include").map(|it| &it.node.value) else {
+        return Vec::new();
+    };
+    let texts = items.iter().filter_map(|item| match &item.value {
+        YamlValue::Text(text) => Some((item.position, text.clone())),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// Files that a pattern names, in the order of their names.
+fn files(base: &Path, pattern: &str) -> Result<Vec<PathBuf>, Complaint> {
+    let told = |message: String| {
+        Complaint::new("include", message).remedy("write a file, or *.yaml for all of a folder")
+    };
+    if !pattern.contains(['*', '?', '[']) {
+        return Ok(vec![base.join(pattern)]);
+    }
+    let unread = |why: glob::PatternError| told(format!("{pattern:?} is no pattern: {why}"));
+    glob::Pattern::new(pattern).map_err(unread)?;
+    // The folder of the configuration may have such characters in its own name.
+    let base = glob::Pattern::escape(&base.to_string_lossy());
+    let whole = Path::new(&base).join(pattern);
+    let found = glob::glob(&whole.to_string_lossy()).map_err(unread)?;
+    let files = found.take(FILES_MAX + 1).collect::<Result<Vec<_>, _>>();
+    files.map_err(|why| told(why.to_string()))
+}
+
+/// Takes one file in; every fault of it.
+fn take_file(tree: &mut YamlNode, file: PathBuf, sources: &mut SourceFiles) -> Vec<FileComplaint> {
+    let number = sources.add(file);
+    let start = TextPosition { file: number, ..TextPosition::START };
+    let told = |sources: &SourceFiles, position, message: String, remedy: &str| {
+        vec![sources.place(position, Complaint::new("", message).remedy(remedy.to_owned()))]
+    };
+    let text = match read(sources.path(start)) {
+        Ok(text) => text,
+        Err(why) => {
+            let message = format!("the file cannot be read: {why}");
+            return told(sources, start, message, "make it readable, or take it out of include");
+        }
+    };
+    let mut node = match yaml::read(&text) {
+        Ok(node) => node,
+        Err(why) => {
+            let position = TextPosition { file: number, ..why.position };
+            return vec![sources.place(position, Complaint::new("", why.message))];
+        }
+    };
+    node.set_file(number);
+    if let Some(entry) = node.entry("include") {
+        let message = "an included file includes nothing itself".to_owned();
+        return told(sources, entry.position, message, "name its files in the first one");
+    }
+    let mut complaints = Vec::new();
+    join(tree, node, "", sources, &mut complaints);
+    complaints
+}
+
+/// Text of a file, of which little more than is taken is read.
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no plain file"));
+    }
+    let file = std::fs::File::open(path)?;
+    file.take(yaml::FILE_BYTES_MAX as u64 + 1).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Joins what another file says of a setting to what is said already.
+fn join(
+    node: &mut YamlNode,
+    other: YamlNode,
+    path: &str,
+    sources: &SourceFiles,
+    complaints: &mut Vec<FileComplaint>,
+) {
+    match (&mut node.value, other.value) {
+        (_, YamlValue::Null) => {}
+        (YamlValue::Section(entries), YamlValue::Section(more)) => {
+            for entry in more {
+                add(entries, entry, path, sources, complaints);
+            }
+        }
+        (YamlValue::List(items), YamlValue::List(more)) => items.extend(more),
+        (YamlValue::Null, value) => *node = YamlNode { value, ..other },
+        (_, _) => {
+            let TextPosition { line, .. } = node.position;
+            let before = sources.path(node.position).display();
+            let message = format!("is set already, in {before}:{line}");
+            let complaint = Complaint::new(path, message).remedy("set it in one of the files");
+            complaints.push(sources.place(other.position, complaint));
+        }
+    }
+}
+
+fn add(
+    entries: &mut Vec<YamlEntry>,
+    entry: YamlEntry,
+    path: &str,
+    sources: &SourceFiles,
+    complaints: &mut Vec<FileComplaint>,
+) {
+    let dot = if path.is_empty() { "" } else { "." };
+    let below = format!("{path}{dot}{}", entry.key);
+    match entries.iter_mut().find(|it| it.key == entry.key) {
+        Some(known) => join(&mut known.node, entry.node, &below, sources, complaints),
+        None => entries.push(entry),
+    }
+}

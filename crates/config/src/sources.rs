@@ -1,0 +1,84 @@
+//! Files that a configuration was read from, and texts of it that nobody is to read.
+
+use crate::FileComplaint;
+use crate::yaml::TextPosition;
+use std::path::{Path, PathBuf};
+use vocab::Complaint;
+
+/// Mark in place of a secret.
+const HIDDEN: &str = "…";
+
+/// Files of a configuration: the one that was named, then those that it includes.
+#[derive(Clone, Debug)]
+pub(crate) struct SourceFiles {
+    paths: Vec<PathBuf>,
+    /// Files whose content became a value.
+    pub(crate) secret_files: Vec<PathBuf>,
+    /// Values that came from such files.
+    secrets: Vec<String>,
+}
+
+impl SourceFiles {
+    /// The file `path` alone.
+    pub(crate) fn only(path: &Path) -> Self {
+        Self { paths: vec![path.into()], secret_files: Vec::new(), secrets: Vec::new() }
+    }
+
+    /// Takes another file in; its number in positions.
+    pub(crate) fn add(&mut self, path: PathBuf) -> u16 {
+        self.paths.push(path);
+        u16::try_from(self.paths.len() - 1).unwrap_or(u16::MAX)
+    }
+
+    /// Takes a value in that is not to be shown.
+    pub(crate) fn add_secret(&mut self, file: PathBuf, value: &str) {
+        self.secret_files.push(file);
+        if !value.is_empty() {
+            self.secrets.push(value.to_owned());
+        }
+    }
+
+    /// Files that it includes.
+    pub(crate) fn included(&self) -> &[PathBuf] {
+        &self.paths[1..]
+    }
+
+    /// The file of a position.
+    pub(crate) fn path(&self, position: TextPosition) -> &Path {
+        self.paths.get(usize::from(position.file)).unwrap_or(&self.paths[0])
+    }
+
+    /// A complaint with its place, and without secrets.
+    pub(crate) fn place(&self, position: TextPosition, mut complaint: Complaint) -> FileComplaint {
+        complaint.message = self.hide(complaint.message);
+        complaint.remedy = complaint.remedy.map(|remedy| self.hide(remedy));
+        FileComplaint::at(self.path(position), position, complaint)
+    }
+
+    /// A text with secrets hidden.
+    pub(crate) fn hide(&self, mut text: String) -> String {
+        for secret in &self.secrets {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), HIDDEN);
+            }
+        }
+        text
+    }
+
+    /// A value with secrets hidden.
+    pub(crate) fn hide_in(&self, value: serde_json::Value) -> serde_json::Value {
+        use serde_json::Value as Json;
+        match value {
+            Json::String(text) => Json::String(self.hide(text)),
+            Json::Array(items) => items.into_iter().map(|it| self.hide_in(it)).collect(),
+            Json::Object(entries) => {
+                entries.into_iter().map(|(key, it)| (key, self.hide_in(it))).collect()
+            }
+            Json::Number(number) => match self.hide(number.to_string()) {
+                text if text == number.to_string() => Json::Number(number),
+                text => Json::String(text),
+            },
+            Json::Null | Json::Bool(_) => value,
+        }
+    }
+}
