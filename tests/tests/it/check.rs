@@ -19,6 +19,21 @@ fn the_contract_example_passes_but_for_what_is_named_as_not_built() {
 }
 
 #[test]
+fn strictly_a_warning_is_a_failure() {
+    let scratch = Scratch::new();
+    let open = "dns: { listen: [\"udp://192.0.2.1:53\"], upstreams: [1.1.1.1] }\n";
+    let path = scratch.write("edge.yaml", open);
+    let path = path.to_str().unwrap();
+    let output = tidegate::run(&["check", "--config", path]);
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && told.contains("warning"), "{told}");
+    let output = tidegate::run(&["check", "--strict", "--config", path]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("--strict takes none"), "{said}");
+}
+
+#[test]
 fn every_complaint_comes_at_once_with_its_place() {
     let (said, code) = check(
         "dns:\n  listn: [\"udp://127.0.0.1:53\"]\n  blocked: pixels\n  cache: { size: lots }\nweb:\n  - { listen: [\"http://127.0.0.1\"], root: 5x, hots: [] }\nledger: { keep: forever }\n",

@@ -1,9 +1,10 @@
 //! `tidegate check`: everything that is wrong with a configuration, and nothing started.
 
-use super::{CommandFailure, CommandSetup, machine};
+use super::{CommandFailure, CommandSetup, ExitReason, machine};
 use crate::app::doors::HTTP_DOORS;
 use crate::app::subscriptions::Subscription;
 use crate::app::{self, lists};
+use clap::Args;
 use config::Plan;
 use file_access::private_files::PrivateFiles;
 use signer::CaCertificate;
@@ -11,8 +12,16 @@ use std::path::Path;
 use std::sync::Arc;
 use vocab::Door;
 
+/// Holds how a configuration is checked.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Fail where there is a warning too
+    #[arg(long)]
+    strict: bool,
+}
+
 /// Reads and checks the configuration and what it names: lists, pattern files, folders.
-pub(super) fn check(setup: &CommandSetup) -> Result<(), CommandFailure> {
+pub(super) fn check(setup: &CommandSetup, args: &CheckArgs) -> Result<(), CommandFailure> {
     let plan = setup.plan()?;
     let state = setup.state_dir(&plan);
     let texts = lists::read(&plan, &state);
@@ -37,9 +46,15 @@ pub(super) fn check(setup: &CommandSetup) -> Result<(), CommandFailure> {
     if !complaints.is_empty() {
         return Err(CommandFailure::complaints(&complaints));
     }
-    print_warnings(setup, &plan, &state);
-    for told in remarks {
+    let mut warnings = warnings(setup, &plan, &state);
+    warnings.extend(remarks);
+    for told in &warnings {
         println!("{told}");
+    }
+    if args.strict && !warnings.is_empty() {
+        let count = warnings.len();
+        let message = format_args!("{count} warnings, and --strict takes none");
+        return Err(CommandFailure::new(ExitReason::Wrong, message));
     }
     print_missing_lists(&plan, &state);
     if let Some(line) = app::privileges::foretold(&plan, &state) {
@@ -49,34 +64,26 @@ pub(super) fn check(setup: &CommandSetup) -> Result<(), CommandFailure> {
     Ok(())
 }
 
-/// Prints what is allowed and may still be a mistake, a line each.
-fn print_warnings(setup: &CommandSetup, plan: &Plan, state: &Path) {
+/// Remarks about what is allowed and may still be a mistake, a line each.
+fn warnings(setup: &CommandSetup, plan: &Plan, state: &Path) -> Vec<String> {
+    let mut lines = Vec::new();
     let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
     if let Some(foreign) = foreign {
         let dumps = foreign.dumps().iter().filter_map(door_dns::CacheDump::warning);
-        for told in foreign.warnings().iter().chain(dumps) {
-            println!("{}", plan.locate(told.clone()));
-        }
+        let told = foreign.warnings().iter().chain(dumps);
+        lines.extend(told.map(|told| plan.locate(told.clone()).to_string()));
     }
     let told = plan.warnings().into_iter().chain(app::pixel_warnings(plan));
-    for told in told.chain(app::private::warnings(plan, state, setup)) {
-        println!("{told}");
-    }
-    let machine = machine::readable_secrets(plan, state).into_iter();
-    for told in machine.chain(machine::unusable_listeners(plan, state)) {
-        println!("{told}");
-    }
-    for told in app::privileges::warnings(plan, state) {
-        println!("{told}");
-    }
-    for told in app::state::problems(state) {
-        println!("{told}");
-    }
+    let told = told.chain(app::private::warnings(plan, state, setup));
+    lines.extend(told.map(|told| told.to_string()));
+    lines.extend(machine::readable_secrets(plan, state));
+    lines.extend(machine::unusable_listeners(plan, state));
+    lines.extend(app::privileges::warnings(plan, state));
+    lines.extend(app::state::problems(state));
     let age = CaCertificate::read(&state.join("ca"))
         .and_then(|ca| ca.warning(transport::clock::now().unix_secs()));
-    if let Some(age) = age {
-        println!("{}: {age}", state.join("ca/ca.pem").display());
-    }
+    lines.extend(age.map(|age| format!("{}: {age}", state.join("ca/ca.pem").display())));
+    lines
 }
 
 /// Prints which lists are yet to be fetched.

@@ -57,7 +57,7 @@ enum CliCommand {
         args: Vec<OsString>,
     },
     /// Report everything that is wrong with a configuration, and start nothing
-    Check,
+    Check(check::CheckArgs),
     /// Say what the policy decides about a name or URL, and why
     Why(WhyArgs),
     /// Show the state of each list, or read a list file and report what it holds
@@ -310,7 +310,7 @@ pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
         CliCommand::Run => app::run(setup),
         CliCommand::Serve(args) => serve::serve(setup, &args),
         CliCommand::Pixelserv { args } => pixelserv::pixelserv(setup, &args),
-        CliCommand::Check => check::check(setup),
+        CliCommand::Check(args) => check::check(setup, &args),
         CliCommand::Why(args) => why::why(setup, &args),
         CliCommand::Lists { what } => {
             match what.unwrap_or(ListsCommand::Stats { offline: false }) {
