@@ -27,6 +27,8 @@ pub(crate) struct BalanceChoice<'c> {
     pub(crate) random: u64,
     /// Key that a hash keeps together.
     pub(crate) key: u64,
+    /// The server to which a connection is idle.
+    pub(crate) warm: Option<u64>,
     pub(crate) now: Now,
 }
 
@@ -42,6 +44,9 @@ impl BalanceChoice<'_> {
             BalanceMethod::Random => {
                 self.round_robin(lane, scaled(self.random, lane.schedule.len()))
             }
+            BalanceMethod::IdleConnection => self
+                .idle_connection(lane)
+                .or_else(|| self.round_robin(lane, scaled(self.random, lane.schedule.len()))),
             BalanceMethod::LeastConnections => self.least(lane),
             BalanceMethod::ConsistentHash | BalanceMethod::ClientHash => self.by_hash(lane),
         }
@@ -50,6 +55,13 @@ impl BalanceChoice<'_> {
     fn can_take(&self, index: usize) -> bool {
         let server = &self.servers[index];
         !server.is_draining() && !self.tried.contains(server.tag) && server.has_room(self.now)
+    }
+
+    /// The one to which a connection is idle, if it takes it.
+    fn idle_connection(&self, lane: &ServerTier) -> Option<usize> {
+        let tag = self.warm?;
+        let mut members = lane.members.iter().map(|&index| usize::from(index));
+        members.find(|&index| self.servers[index].tag == tag && self.can_take(index))
     }
 
     /// The next that takes it, from `start` on; a server in its slow start lets some turns pass.

@@ -33,7 +33,7 @@ use crate::sign::RequestSign;
 use crate::tried::TriedServers;
 use arc_swap::ArcSwap;
 use http::{HeaderMap, Request, StatusCode};
-use origins::{ConnectionPolicy, Origin, UrlHost};
+use origins::{ConnectionPolicy, Origin, OriginServer, UrlHost};
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
@@ -85,6 +85,8 @@ pub struct PickRequest {
     pub key: u64,
     /// The server that its cookie leads to.
     pub sticky_to: Option<u64>,
+    /// The server to which a connection is idle, where that chooses.
+    pub warm: Option<u64>,
     /// 64 random bits.
     pub random: u64,
 }
@@ -206,12 +208,24 @@ impl ServerPool {
             BalanceMethod::P2c
             | BalanceMethod::RoundRobin
             | BalanceMethod::Random
+            | BalanceMethod::IdleConnection
             | BalanceMethod::LeastConnections => 0,
         };
         let sticky = self.settings.sticky.as_ref();
         let cookie = sticky.and_then(|sticky| cookie(request.headers(), &sticky.cookie));
         let stuck_to = cookie.and_then(|value| u64::from_str_radix(value, 16).ok());
-        PickRequest { key, sticky_to: stuck_to, random: dice }
+        PickRequest { key, sticky_to: stuck_to, warm: None, random: dice }
+    }
+
+    /// True if it matters to which server a connection is idle.
+    pub fn prefers_idle(&self) -> bool {
+        self.settings.balance == BalanceMethod::IdleConnection
+    }
+
+    /// The number by which a pick knows a server; none if it is not of this pool.
+    pub fn tag_of(&self, address: &OriginServer) -> Option<u64> {
+        let members = self.members.load();
+        members.servers.iter().find(|server| server.address == *address).map(|server| server.tag)
     }
 
     /// Returns how urgent a request is: by its signs, or as its route has it.
@@ -319,6 +333,7 @@ impl ServerPool {
                 next: turn,
                 random: asking.random,
                 key: asking.key,
+                warm: asking.warm,
                 now,
             };
             let Some(index) = self.choose(&members, &choice) else { break };

@@ -44,6 +44,9 @@ pub struct PoolSettings {
     /// and `backup`; a `#` begins a comment. A relative path starts from the configuration's
     /// folder. If it cannot be read later on, its servers stay. Default none.
     pub servers_file: Option<String>,
+    /// True if it may begin without a server: they are added while it runs (`tidegate ctl server
+    /// add`, the API, the line console), and until then clients get 503. Default false.
+    pub starts_empty: bool,
     /// TLS with `https://` servers.
     pub tls: ServerTlsSettings,
     /// Version of HTTP. Default `auto`. A WebSocket needs HTTP/1.1, which `auto` uses for it.
@@ -89,6 +92,7 @@ impl Default for PoolSettings {
         Self {
             servers: Vec::new(),
             servers_file: None,
+            starts_empty: false,
             tls: ServerTlsSettings::default(),
             http: HttpChoice::default(),
             proxy_protocol: ProxyProtocolChoice::default(),
@@ -147,11 +151,11 @@ impl PoolSettings {
     pub(crate) fn check_servers(&self, servers: &[ServerSettings]) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         // A file may name none for a while.
-        if servers.is_empty() && self.servers_file.is_none() {
-            complaints.push(
-                Complaint::new("servers", "the pool has no servers")
-                    .remedy("write servers: [\"http://10.0.0.11:8080\"], or servers_file"),
-            );
+        if servers.is_empty() && self.servers_file.is_none() && !self.starts_empty {
+            complaints.push(Complaint::new("servers", "the pool has no servers").remedy(
+                "write servers: [\"http://10.0.0.11:8080\"], servers_file, or \
+                         starts_empty: true",
+            ));
         }
         if servers.len() > SERVERS_MAX {
             let message = format!("{} servers are too many: at most {SERVERS_MAX}", servers.len());

@@ -266,6 +266,27 @@ pub(super) fn put_idle(key: PoolKey, open: OpenConnection, caps: PoolCaps) {
     }
 }
 
+/// The server to which a connection idles here that was used last, among those of one owner under
+/// the same terms.
+pub(super) fn last_idle(owner: u64, policy: u64) -> Option<OriginServer> {
+    POOL.with_borrow_mut(|pool| {
+        let now = Instant::now();
+        let own = pool
+            .idle
+            .iter_mut()
+            .filter(|(key, _)| key.owner == owner && key.policy == policy && key.client.is_none());
+        let last = own.filter_map(|(key, kept)| {
+            let idle = kept.idle.iter_mut();
+            let of_use = idle.filter_map(|idle| {
+                let is_of_use = idle.until > now && !idle.open.sender.is_closed();
+                is_of_use.then_some(idle.since)
+            });
+            Some((of_use.max()?, &key.server))
+        });
+        last.max_by_key(|(since, _)| *since).map(|(_, server)| server.clone())
+    })
+}
+
 /// Closes connections that idle here while requests wait for their places, and were of no use to
 /// those of this core: as many as wait.
 pub(super) fn close_wanted() {

@@ -9,7 +9,7 @@ use super::connection_policy::{ConnectionPolicy, FreshConnection};
 use super::dialer::{AnyDestination, Dialer, tls_handshake, tls_name};
 use super::error::{DialError, SendError, UnansweredRequest};
 use super::origin_connection::OriginConnection;
-use super::pool::{OpenConnection, PoolKey};
+use super::pool::{self, OpenConnection, PoolKey};
 use super::send::{Origins, SendOptions, send_on};
 use super::server::{OriginServer, ServerAddress};
 use super::speak::{Opened, speak};
@@ -65,6 +65,12 @@ impl Origins {
             answer: self.caps.answer,
         };
         send_on(&course, request, &AnyDestination, async |_| fresh.ready().await).await
+    }
+
+    /// The server to which a connection under these terms idles on this core that was used last.
+    /// Connections of HTTP/2, which carry many requests at once, do not idle.
+    pub fn last_idle(&self, terms: &ConnectionPolicy) -> Option<OriginServer> {
+        pool::last_idle(self.owner, terms.number())
     }
 
     /// Returns whether `server` takes a connection.

@@ -100,6 +100,9 @@ pub(crate) async fn send(
     if asker.stickiness == Stickiness::Never {
         asking.sticky_to = None;
     }
+    if pool.prefers_idle() {
+        asking.warm = origins.last_idle(pool.policy()).and_then(|server| pool.tag_of(&server));
+    }
     let class = pool.class(request.headers(), asker.priority);
     let (ends, tried) = (asker.endpoints, TriedServers::default());
     let mut sending =

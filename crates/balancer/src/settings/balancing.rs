@@ -27,6 +27,10 @@ pub enum BalanceMethod {
     RoundRobin,
     /// At random, by weight.
     Random,
+    /// One to which a connection of HTTP/1.1 is idle on this core, the one used last; where there
+    /// is none, at random by weight. Few connections are opened, and a server gets as much as it
+    /// gets done: Perlbal chooses so.
+    IdleConnection,
     /// The one with the fewest requests under way for its weight.
     LeastConnections,
     /// The same for the same `hash`, by weight; one that has a quarter more than its share passes

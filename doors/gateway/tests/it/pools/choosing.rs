@@ -44,6 +44,32 @@ fn a_cookie_leads_back_to_the_same_server() {
 }
 
 #[test]
+fn a_connection_that_is_idle_chooses_its_server() {
+    let servers = three();
+    let settings = pool_of(&servers.each_ref().map(|it| it.address), |pool| {
+        pool.balance = BalanceMethod::IdleConnection;
+    });
+    let gateway = start(settings, parts(""));
+    let first = get(&gateway, "/");
+    for _ in 0..9 {
+        assert_eq!(get(&gateway, "/"), first);
+    }
+    assert_eq!(servers.iter().map(Origin::connections).sum::<usize>(), 1);
+}
+
+#[test]
+fn a_pool_that_starts_empty_serves_once_a_server_is_added() {
+    let server = Origin::start(|_, _, _| ok("here"));
+    let settings = pool_of(&[], |pool| pool.starts_empty = true);
+    assert_eq!(settings.check(), []);
+    let gateway = start(settings, parts(""));
+    assert!(get(&gateway, "/").starts_with("HTTP/1.1 503"));
+    let added = ServerDetails { url: format!("http://{}", server.address), ..Default::default() };
+    gateway.door.change_pool("app", &PoolChange::Add(added)).unwrap();
+    assert!(get(&gateway, "/").ends_with("here"));
+}
+
+#[test]
 fn a_hash_leads_the_same_url_to_the_same_server() {
     let servers = three();
     let settings = pool_of(&servers.each_ref().map(|it| it.address), |pool| {
