@@ -1,4 +1,5 @@
-//! Conditions under which a request takes a route: host, path, method, fields, query, client.
+//! Conditions under which a request takes a route: listener, host, path, method, fields, query,
+//! client.
 //!
 //! All that a route writes must hold. Which routes are looked at is the table's affair, and what is
 //! done with the one found is its caller's. Made from settings, also to check them.
@@ -9,6 +10,7 @@ use crate::request::ParsedRequest;
 use crate::value_pattern::ValuePattern;
 use http::header::{HeaderMap, HeaderName};
 use http::{Method, Request};
+use std::net::SocketAddr;
 use vocab::Network;
 
 /// Holds what a request must be.
@@ -26,6 +28,8 @@ pub struct RouteMatch {
     pub query: Vec<(Box<str>, ValuePattern)>,
     /// In one of these; any where there is none.
     pub clients: Vec<Network>,
+    /// Come in at one of these; any where there is none.
+    pub listeners: Vec<SocketAddr>,
 }
 
 /// Holds what of a request is not in its request.
@@ -35,17 +39,19 @@ pub struct MatchInput<'r> {
     pub method: &'r Method,
     /// The fields.
     pub headers: &'r HeaderMap,
+    /// The address of ours that it came to, if it is known. An unspecified one has a port alone.
+    pub local: Option<SocketAddr>,
 }
 
 impl<'r> MatchInput<'r> {
     /// Of a request that has been read.
-    pub fn of<B>(request: &'r Request<B>) -> Self {
+    pub fn of<B>(request: &'r Request<B>, local: Option<SocketAddr>) -> Self {
         static GET: Method = Method::GET;
         // A WebSocket over HTTP/2 is asked for by CONNECT, and is a GET to its server (RFC 8441
         // §5).
         let is_connect = *request.method() == Method::CONNECT;
         let method = if is_connect { &GET } else { request.method() };
-        Self { method, headers: request.headers() }
+        Self { method, headers: request.headers(), local }
     }
 }
 
@@ -54,6 +60,7 @@ impl RouteMatch {
     pub fn matches(&self, request: &ParsedRequest, asked: MatchInput<'_>) -> bool {
         self.path.matches(request.plain_path())
             && (self.methods.is_empty() || self.methods.contains(asked.method))
+            && came_in_at(&self.listeners, asked.local)
             && self.host.as_ref().is_none_or(|host| host.matches(request.host.as_name()))
             && (self.clients.is_empty()
                 || self.clients.iter().any(|network| network.contains(request.client)))
@@ -72,12 +79,52 @@ impl RouteMatch {
             && self.path.covers(&other.path)
             && is_wider(&self.methods, &other.methods)
             && is_wider(&self.clients, &other.clients)
+            && is_wider(&self.listeners, &other.listeners)
             && self.headers.iter().all(|it| other.headers.contains(it))
             && self.query.iter().all(|it| other.query.contains(it))
     }
 }
 
+/// True if a request that came to `local` came in at one of `listeners`, or at any where there is
+/// none. Where it came in cannot be guessed: what is not known is none of them.
+fn came_in_at(listeners: &[SocketAddr], local: Option<SocketAddr>) -> bool {
+    if listeners.is_empty() {
+        return true;
+    }
+    let Some(local) = local else { return false };
+    let (ip, port) = (local.ip().to_canonical(), local.port());
+    listeners.iter().any(|listener| {
+        let own = listener.ip();
+        // 0.0.0.0 is every address of IPv4, and [::] of either family.
+        let is_any = own.is_unspecified() && (own.is_ipv6() || ip.is_ipv4());
+        listener.port() == port && (is_any || ip.is_unspecified() || own.to_canonical() == ip)
+    })
+}
+
 /// True if a list of what is allowed, empty for all, allows what `other` does.
 fn is_wider<T: PartialEq>(own: &[T], other: &[T]) -> bool {
     own.is_empty() || !other.is_empty() && other.iter().all(|it| own.contains(it))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listener_takes_what_came_to_its_address_and_port() {
+        let at = |text: &str| Some(text.parse::<SocketAddr>().unwrap());
+        let came = |listener: &str, local| came_in_at(&[at(listener).unwrap()], local);
+        assert!(came_in_at(&[], at("192.0.2.1:80")) && came_in_at(&[], None));
+        assert!(came("192.0.2.1:80", at("192.0.2.1:80")));
+        assert!(came("192.0.2.1:80", at("[::ffff:192.0.2.1]:80")));
+        assert!(!came("192.0.2.1:80", at("192.0.2.2:80")));
+        assert!(!came("192.0.2.1:80", at("192.0.2.1:81")));
+        assert!(
+            came("0.0.0.0:80", at("192.0.2.1:80")) && !came("0.0.0.0:80", at("[2001:db8::1]:80"))
+        );
+        assert!(came("[::]:80", at("192.0.2.1:80")) && came("[::]:80", at("[2001:db8::1]:80")));
+        // Of a URL alone the port is known.
+        assert!(came("192.0.2.1:80", at("0.0.0.0:80")) && !came("192.0.2.1:80", None));
+    }
 }

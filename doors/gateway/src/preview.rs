@@ -15,7 +15,7 @@ use http::{HeaderMap, Method, Uri};
 use origins::{Origin, OriginScheme};
 use policy::{RuleText, Verdict};
 use route_matching::{BadPath, MatchInput, ParsedRequest, PathSource, RequestAim, SlashRules};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use vocab::{DomainName, Now, RequestKind};
 
@@ -55,11 +55,11 @@ impl GatewayDoor {
                 return Some(GatewayForecast { refused_by: None, blocked: None, outcome });
             }
         };
-        let (method, headers) = (Method::GET, HeaderMap::new());
+        let (method, headers, local) = (Method::GET, HeaderMap::new(), came_to(question.url));
         let rules = RequestRules { table: &setup.table, policy: &self.parts.policy };
         let question = RouteQuestion {
             parsed: &parsed,
-            input: MatchInput { method: &method, headers: &headers },
+            input: MatchInput { method: &method, headers: &headers, local },
             occasion: BlockOccasion::Question,
             local: None,
             now,
@@ -90,6 +90,13 @@ impl GatewayDoor {
         };
         Some(GatewayForecast { refused_by, blocked, outcome })
     }
+}
+
+/// Port that a request for this URL comes to, at any address.
+fn came_to(url: &str) -> Option<SocketAddr> {
+    let uri: Uri = url.parse().ok()?;
+    let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+    Some(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), uri.port_u16().unwrap_or(usual)))
 }
 
 fn refused(why: BadPath) -> String {

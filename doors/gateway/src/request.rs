@@ -76,7 +76,7 @@ async fn answer_boxed(
     // decide
     let question = RouteQuestion {
         parsed: &parsed,
-        input: MatchInput::of(&request),
+        input: MatchInput::of(&request, caller.context.local),
         occasion: BlockOccasion::Request,
         local: caller.arrived_at(),
         now,

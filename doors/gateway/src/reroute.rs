@@ -98,7 +98,7 @@ impl RerouteContext {
             let Some(mut request) = self.request(&parsed) else { break };
             let question = RouteQuestion {
                 parsed: &parsed,
-                input: MatchInput::of(&request),
+                input: MatchInput::of(&request, context.caller.context.local),
                 occasion: BlockOccasion::Request,
                 local: context.caller.arrived_at(),
                 now: context.now,

@@ -186,6 +186,7 @@ impl Settings {
         complaints.extend(routes::check_order(&self.routes));
         complaints.extend(self.check_guards());
         complaints.extend(self.check_internal());
+        complaints.extend(self.check_route_listeners());
         complaints.extend(self.check_bounds());
         complaints
     }
@@ -195,6 +196,25 @@ impl Settings {
         let body_max = self.body_max.bytes();
         let routes = self.routes.iter().enumerate();
         routes.filter_map(move |(index, route)| Some((index, route.folder(body_max)?)))
+    }
+
+    /// Complaints about listeners that a route names and the gateway has not.
+    fn check_route_listeners(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        for (index, route) in self.routes.iter().enumerate() {
+            for (at, listen) in route.listen.iter().enumerate() {
+                let path = format!("routes.{index}.listen.{at}");
+                let is_there = self.listen.iter().any(|own| own.0 == listen.0);
+                let (wrong, remedy) = match listen.address.port() {
+                    0 => ("no port is known beforehand", "give the listener a port"),
+                    _ if is_there => continue,
+                    _ => ("the gateway does not listen there", "write it as gateway.listen has it"),
+                };
+                let message = format!("{}: {wrong}", listen.0);
+                complaints.push(Complaint::new(path, message).remedy(remedy));
+            }
+        }
+        complaints
     }
 
     fn check_internal(&self) -> Option<Complaint> {
@@ -307,6 +327,29 @@ mod tests {
     #[test]
     fn a_pool_and_a_route_are_enough() {
         assert_eq!(small().check(), []);
+    }
+
+    #[test]
+    fn a_route_names_listeners_that_the_gateway_has() {
+        let listen = |text: &str| Text(text.parse().unwrap());
+        let mut settings = small();
+        settings.listen = vec![listen("http://127.0.0.1:80"), listen("http://127.0.0.1:0")];
+        settings.routes[0].listen = vec![listen("http://127.0.0.1:80")];
+        let all = RouteSettings { pool: Some("app".into()), ..Default::default() };
+        settings.routes.push(all.clone());
+        assert_eq!(settings.check(), []);
+        settings.routes[0].listen.push(listen("https://127.0.0.1:80"));
+        settings.routes[0].listen.push(listen("http://127.0.0.1:0"));
+        settings.routes.push(RouteSettings { listen: settings.routes[0].listen.clone(), ..all });
+        let paths: Vec<_> = settings.check().into_iter().map(|it| it.path).collect();
+        let expected = [
+            "routes.2",
+            "routes.0.listen.1",
+            "routes.0.listen.2",
+            "routes.2.listen.1",
+            "routes.2.listen.2",
+        ];
+        assert_eq!(paths, expected);
     }
 
     #[test]

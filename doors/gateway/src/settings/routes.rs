@@ -21,7 +21,7 @@ use scripting::LuauChoice;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
-use vocab::{ByteSize, Complaint, Network, TimeSpan};
+use vocab::{ByteSize, Complaint, Listen, Network, TimeSpan};
 
 /// A route: the requests that it is for, where they go, and what is changed on the way.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -52,6 +52,9 @@ pub struct RouteSettings {
     pub with_query: BTreeMap<String, String>,
     /// The networks that the client must be in. At most 256. Default any.
     pub clients: Vec<Text<Network>>,
+    /// The listeners at which the request must come in, written as in the gateway's `listen`, with
+    /// a port. Default any.
+    pub listen: Vec<Text<Listen>>,
     /// A folder to serve: what is below the `/prefix/` of the path, or below `strip_prefix`. A
     /// relative one starts from the configuration's folder. Default none.
     pub root: Option<String>,
@@ -150,6 +153,7 @@ impl Default for RouteSettings {
             with_headers: BTreeMap::new(),
             with_query: BTreeMap::new(),
             clients: Vec::new(),
+            listen: Vec::new(),
             root: None,
             index: vec!["index.html".into()],
             listing: false,

@@ -140,12 +140,12 @@ impl RouteSettings {
                 Complaint::new("cache", "the route leads to nothing that could be cached");
             return Some(complaint.remedy("name a pool, or leave cache out"));
         }
-        if self.with_headers.is_empty() && self.clients.is_empty() {
+        if self.with_headers.is_empty() && self.clients.is_empty() && self.listen.is_empty() {
             return None;
         }
         let message = "what is cached is found by its URL alone, for all clients and fields";
         let complaint = Complaint::new("cache", message);
-        Some(complaint.remedy("leave cache out, or with_headers and clients"))
+        Some(complaint.remedy("leave cache out, or with_headers, clients and listen"))
     }
 
     /// Returns what is wrong with what is done to messages on their way.

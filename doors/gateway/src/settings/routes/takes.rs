@@ -31,6 +31,7 @@ impl RouteSettings {
         let query = values("with_query", &self.with_query, &mut wrong);
         let query = query.map(|(name, value)| (name.into(), value)).collect();
         let clients = self.clients.iter().map(|network| network.0).collect();
+        let listeners = self.listen.iter().map(|listen| listen.address).collect();
         if self.clients.len() > CLIENTS_MAX {
             wrong.push(
                 Complaint::new("clients", format!("at most {CLIENTS_MAX} networks"))
@@ -39,7 +40,7 @@ impl RouteSettings {
         }
         match path {
             Ok(path) if wrong.is_empty() => {
-                Ok(RouteMatch { host, path, methods, headers, query, clients })
+                Ok(RouteMatch { host, path, methods, headers, query, clients, listeners })
             }
             Ok(_) | Err(()) => Err(wrong),
         }
