@@ -92,6 +92,7 @@ const BELOW_DOORS: &[&str] = &[
     "webdav",
     "process-group",
     "image-palette",
+    "upload-progress",
     "cgi",
     "redirector",
     "hinsightd-config",
@@ -258,6 +259,15 @@ pub(crate) const WALLS: &[Wall] = &[
         floor: 0,
         may: &[],
         never: PURE,
+        purity: Purity::Pure,
+    },
+    Wall {
+        name: "upload-progress",
+        folder: "crates/upload-progress",
+        floor: 0,
+        may: &[],
+        // It counts bodies on their way, and knows no message.
+        never: &[RUN_TIME, SYSTEM, CLOCK, CHANCE, LOGGING, TLS, SERVERS],
         purity: Purity::Pure,
     },
     Wall {

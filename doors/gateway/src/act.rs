@@ -10,6 +10,7 @@ use crate::guards::AdmittedRequest;
 use crate::outcome::{GatewayOutcome, GatewayRefusal};
 use crate::route::{GatewayRoute, RouteDestination};
 use crate::scripted;
+use crate::upload_status;
 use http::{Method, Request};
 use http_body::Body as _;
 use http_engine::Incoming;
@@ -67,6 +68,10 @@ async fn take(
     let parsed = moved.as_deref().unwrap_or(parsed);
     let context = &context.at(parsed);
     match to {
+        RouteDestination::Pool(_) if upload_status::is_asked(route, parsed, &method) => {
+            let answer = upload_status::answer(context, parsed);
+            GatewayOutcome::Answered(answer, Source::Local)
+        }
         RouteDestination::Pool(pool) => {
             forward_request(context, RoutedPool { route, pool }, parsed, request).await
         }

@@ -12,6 +12,7 @@ use crate::outcome::{GatewayOutcome, GatewayRefusal};
 use crate::route::GatewayRoute;
 use crate::sending::Stickiness;
 use crate::upgraded::LeavingConnection;
+use crate::upload_status;
 use crate::uploads;
 use crate::websocket::{self, WebSocketHandshake};
 use http::header::{HeaderMap, HeaderValue};
@@ -75,7 +76,8 @@ pub(crate) async fn forward_request(
         handshake.write(&mut head.headers);
     }
     to.route.tag_request(&mut head.extensions);
-    let onward = Box::new(Request::from_parts(head, capped(body, body_max)));
+    let body = upload_status::tracked(context, to.route, parsed, capped(body, body_max));
+    let onward = Box::new(Request::from_parts(head, body));
     let response = match exchanged(context, to, onward).await {
         Err(outcome) => return outcome,
         Ok(response) => response,

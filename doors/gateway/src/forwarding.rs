@@ -14,6 +14,7 @@ use http_engine::claims::MethodOverrides;
 use origins::Origins;
 use std::sync::Arc;
 use std::time::Duration;
+use upload_progress::UploadTable;
 use vocab::Network;
 
 /// Means by which requests go on to servers.
@@ -28,6 +29,8 @@ pub(crate) struct ForwardingSetup {
     pub(crate) overrides: MethodOverrides,
     pub(crate) cache: Option<Arc<HttpCache>>,
     pub(crate) uploads: UploadRules,
+    /// Progress of uploads, those from before a reload among them.
+    pub(crate) progress: Arc<UploadTable>,
     pub(crate) left: LeftConnections,
     pub(crate) limits: ForwardingLimits,
 }

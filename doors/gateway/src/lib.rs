@@ -42,6 +42,7 @@ mod setup;
 mod shape;
 mod ticket;
 mod upgraded;
+mod upload_status;
 mod uploads;
 mod websocket;
 

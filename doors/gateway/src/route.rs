@@ -68,6 +68,8 @@ pub(crate) struct GatewayRoute {
     pub(crate) internal: bool,
     /// Mode of its uploads, if it has its own.
     pub(crate) uploads: Option<UploadMode>,
+    /// True if the progress of its uploads is told.
+    pub(crate) upload_status: bool,
     /// Protocols for which connections may leave HTTP.
     pub(crate) upgrade: Vec<String>,
 }
@@ -256,6 +258,7 @@ impl GatewayRoute {
             reproxy: reproxy.transpose().map_err(|why| vec![why])?,
             internal: settings.internal,
             uploads: settings.uploads,
+            upload_status: settings.upload_status,
             upgrade: settings.upgrade.clone(),
         })
     }

@@ -89,6 +89,7 @@ impl GatewaySetup {
             overrides: if by_method { MethodOverrides::None } else { MethodOverrides::OfPosts },
             cache,
             uploads,
+            progress: known.map(|it| Arc::clone(&it.progress)).unwrap_or_default(),
             left: known.map(|forwarding| forwarding.left.clone()).unwrap_or_default(),
             limits: ForwardingLimits {
                 body_max: settings.body_max.bytes(),

@@ -135,6 +135,12 @@ pub struct RouteSettings {
     pub internal: bool,
     /// Request bodies: streamed to its servers, or collected first. Default as `uploads.mode` says.
     pub uploads: Option<UploadMode>,
+    /// True if the progress of uploads is told: of one with `client_up_sess=NAME` in its query,
+    /// `GET /__upload_status?client_up_sess=NAME` on this route tells how many bytes came, as
+    /// Perlbal's upload tracker did. NAME is 5 to 50 letters, digits and underscores that its page
+    /// makes up, long enough not to be guessed. 4096 uploads are known at once, each until a minute
+    /// after its end. Default false.
+    pub upload_status: bool,
     /// Protocols for which connections may leave HTTP (`Upgrade`), by their names: `[websocket,
     /// tcp]`. Any other is not passed on, and the request is answered without it. `h2c`, `HTTP` and
     /// `TLS` are refused, because requests inside them would pass unread. At most 8. Default
@@ -185,6 +191,7 @@ impl Default for RouteSettings {
             reproxy: None,
             internal: false,
             uploads: None,
+            upload_status: false,
             upgrade: vec![WEBSOCKET.into()],
         }
     }

@@ -296,3 +296,40 @@ fn half_sent_requests_are_bounded_in_sum_and_shared_fairly() {
     }
     until("their places are given up", || counts().open == 0);
 }
+
+#[test]
+fn the_progress_of_an_upload_is_told_to_whoever_knows_its_name() {
+    let server = Origin::start(|_, _, _| ok("thanks"));
+    let folder = scratch();
+    let mut settings = settings(server.address, UploadMode::Buffer, &folder);
+    settings.routes[0].upload_status = true;
+    let gateway = start(settings, parts(""));
+    let status = |name: &str| {
+        let path = format!("/__upload_status?client_up_sess={name}");
+        body_of(&get(&gateway, &path)).to_owned()
+    };
+    let name = "a_secret_1234";
+    assert_eq!(status(name), "{}");
+    let mut client = connect(gateway.address);
+    let head = post(MEGA).replace("/up ", &format!("/up?x=1&client_up_sess={name} "));
+    client.write_all(head.as_bytes()).unwrap();
+    let sent = numbered(MEGA);
+    client.write_all(&sent.as_bytes()[..MEGA / 2]).unwrap();
+    let half = format!("{{\"done\":{},\"total\":{MEGA},\"starttime\":", MEGA / 2);
+    until("half of it", || status(name).starts_with(&half));
+    assert_eq!(status("a_secret_1235"), "{}");
+    assert_eq!(status(""), "{}");
+    client.write_all(&sent.as_bytes()[MEGA / 2..]).unwrap();
+    assert!(read_message(&mut client).unwrap().ends_with("thanks"));
+    assert!(status(name).starts_with(&format!("{{\"done\":{MEGA},\"total\":{MEGA},")));
+    assert_eq!(server.seen().len(), 1, "no server is asked about progress");
+}
+
+#[test]
+fn without_the_setting_a_server_is_asked_for_the_status() {
+    let server = Origin::start(|_, _, _| ok("of the server"));
+    let folder = scratch();
+    let gateway = start(settings(server.address, UploadMode::Stream, &folder), parts(""));
+    let answer = get(&gateway, "/__upload_status?client_up_sess=abcdef");
+    assert!(answer.ends_with("of the server"), "{answer}");
+}

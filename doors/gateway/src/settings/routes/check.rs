@@ -118,6 +118,7 @@ impl RouteSettings {
             ("priority", self.priority != Self::default().priority),
             ("rewrite_cookies", self.rewrite_cookies),
             ("uploads", self.uploads.is_some()),
+            ("upload_status", self.upload_status),
         ];
         for (name, _) in of_pools.into_iter().filter(|(_, is_set)| *is_set && self.pool.is_none()) {
             complaints.push(
