@@ -301,3 +301,56 @@ fn a_reload_starts_the_timer_of_the_policys_new_script() {
     tidegate.told(&["ctl", "reload"]);
     wait::until("the timer of the new script", || is_blocked("two.example"));
 }
+
+/// The page of scripts to take over: each with its fixtures behind it.
+const EXAMPLES: &str = include_str!("../../../docs/manual/reference/script-examples.md");
+
+/// Scripts of that page, and the fixtures of each.
+fn examples() -> Vec<(&'static str, &'static str)> {
+    let within = EXAMPLES.split("```").skip(1).step_by(2);
+    let named: Vec<_> = within.filter_map(|block| block.split_once('\n')).collect();
+    let of = |language: &str| {
+        let blocks = named.iter().filter(move |(name, _)| *name == language);
+        blocks.map(|(_, text)| *text).collect::<Vec<_>>()
+    };
+    let (scripts, fixtures) = (of("luau"), of("yaml,fixtures"));
+    assert_eq!(scripts.len(), fixtures.len(), "each script has its fixtures");
+    scripts.into_iter().zip(fixtures).collect()
+}
+
+#[test]
+fn the_scripts_to_take_over_do_what_their_fixtures_say() {
+    let scratch = Scratch::new();
+    for (number, (script, fixtures)) in examples().into_iter().enumerate() {
+        let file = scratch.write(&format!("example{number}.luau"), script);
+        scratch.write(&format!("example{number}.test.yaml"), fixtures);
+        let tried = tidegate::run(&["script", "test", &file.display().to_string()]);
+        let said = String::from_utf8_lossy(&tried.stdout).into_owned();
+        assert!(tried.status.success() && said.ends_with(" passed, 0 failed\n"), "{said}");
+    }
+}
+
+#[test]
+fn entries_of_a_feed_are_there_for_whoever_asks_since_a_moment() {
+    let (script, _) = examples().into_iter().find(|(it, _)| it.contains("atomStream")).unwrap();
+    let scratch = Scratch::new();
+    let entry = |n: u8| format!("<entry><id>{n}</id>\n<title>number {n}</title></entry>");
+    let page = |entries: &str| Page::new("application/atom+xml", format!("<feed>{entries}</feed>"));
+    let origin = Origin::start(&[("/atom.xml", page(&entry(1)))]);
+    let here = script.replace("https://blog.example", &format!("http://{}", origin.address));
+    scratch.write("stream.luau", here);
+    scratch.write("site/index.html", "home");
+    let root = scratch.path().join("site").display().to_string();
+    let config = format!(
+        "web:\n  - {{ listen: [\"http://127.0.0.1:0\"], root: \"{root}\", script: {{ file: \
+         stream.luau, timer: 1s }} }}\nadmin: {{ listen: \"127.0.0.1:0\" }}\n"
+    );
+    let tidegate = Tidegate::start_in(scratch, &config);
+    let base = format!("http://{}/atom-stream.xml", tidegate.address("web", "http"));
+    let stream = |since: u64| curl(&[&format!("{base}?since={since}")]).1;
+    wait::until("the first entry", || stream(0).contains("<title>number 1</title>").then_some(()));
+    origin.add("/atom.xml", page(&format!("{}\n{}", entry(1), entry(2))));
+    wait::until("the second", || stream(0).contains("number 2").then_some(()));
+    assert_eq!(stream(0).matches("<entry>").count(), 2, "{}", stream(0));
+    assert!(!stream(4_000_000_000).contains("<entry>"));
+}
