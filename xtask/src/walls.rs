@@ -144,6 +144,7 @@ pub(crate) const WALLS: &[Wall] = &[
         purity: Purity::Pure,
     },
     pure("mosdns-compat", "crates/mosdns-compat", &["vocab", "settings", "dns-wire", "pipeline"]),
+    pure("perlbal-config", "crates/perlbal-config", &["vocab", "route-matching"]),
     Wall {
         name: "http-freshness",
         folder: "crates/http-freshness",
@@ -409,6 +410,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "dns-wire",
             "pipeline",
             "mosdns-compat",
+            "perlbal-config",
             "ledger",
             "signer",
             "transport",

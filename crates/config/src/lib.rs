@@ -15,6 +15,7 @@ mod formats;
 mod hinsightd;
 mod include;
 mod own_certificates;
+mod perlbal;
 mod pixelserv;
 mod plan;
 mod polipo;
@@ -32,6 +33,7 @@ pub use edit::{
 };
 pub use file::{ConfigFile, DEFAULT_YAML, LandlockMode};
 pub use hinsightd::{ImportedHinsightd, from_hinsightd};
+pub use perlbal::{PerlbalSurroundings, from_perlbal};
 pub use pixelserv::{OnwardLink, PixelservOptions, from_pixelserv};
 pub use plan::{ConfigLanguage, Plan, schema};
 pub use polipo::{ReadFile, from_polipo};

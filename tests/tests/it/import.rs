@@ -1,5 +1,6 @@
 //! What another program's configuration becomes, run.
 
+use std::net::TcpListener;
 use tidegate_tests::Scratch;
 use tidegate_tests::clients::curl;
 use tidegate_tests::origin::{Origin, Page};
@@ -127,4 +128,61 @@ fn hinsightds_configuration_serves_what_it_served() {
     // A script that is there is somebody's: it is not written over.
     let again = run(&["import", "hinsightd", main, "--script", script]);
     assert_eq!(again.status.code(), Some(1));
+}
+
+#[test]
+fn perlbals_services_answer_where_they_did_and_lead_where_they_led() {
+    let [one, two] =
+        ["one", "two"].map(|body| Origin::start(&[("//a", Page::new("text/plain", body))]));
+    let scratch = Scratch::new();
+    scratch.write("docs/index.html", "the docs");
+    let folder = scratch.path().display().to_string();
+    // Ports that were free a moment ago: a service says where it listens.
+    let ports = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
+    let text = format!(
+        "LOAD vhosts
+CREATE POOL first
+  POOL first ADD {one}
+CREATE POOL second
+  POOL second ADD {two}
+CREATE SERVICE p1
+  SET listen = {first}
+  SET role = reverse_proxy
+  SET pool = first
+ENABLE p1
+CREATE SERVICE p2
+  SET role = reverse_proxy
+  SET pool = second
+CREATE SERVICE docs
+  SET role = web_server
+  SET docroot = {folder}/docs
+CREATE SERVICE ss
+  SET listen = {second}
+  SET role = selector
+  SET plugins = vhosts
+  SET connect_ahead = 1
+  VHOST docs.example = docs
+  VHOST *.app.example = p2
+ENABLE ss
+",
+        one = one.address,
+        two = two.address,
+        first = ports[0],
+        second = ports[1],
+    );
+    let perlbal = scratch.write("perlbal.conf", text);
+    let output = run(&["import", "perlbal", perlbal.to_str().unwrap()]);
+    let yaml = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && yaml.contains("line 21: connect_ahead: "), "{yaml}");
+
+    let _edge = Tidegate::start(&format!("{yaml}\nadmin: {{ listen: \"127.0.0.1:0\" }}\n"));
+    let get = |port: usize, host: &str, path: &str| {
+        let url = format!("http://{}{path}", ports[port]);
+        curl(&["--path-as-is", "-H", &format!("Host: {host}"), &url])
+    };
+    assert_eq!(get(0, "any.example", "//a"), (200, "one".into()));
+    assert_eq!(get(1, "x.app.example", "//a"), (200, "two".into()));
+    assert_eq!(get(1, "app.example", "//a"), (200, "two".into()));
+    assert_eq!(get(1, "docs.example", "/"), (200, "the docs".into()));
+    assert_eq!(get(1, "any.example", "//a").0, 404);
 }

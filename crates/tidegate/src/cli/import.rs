@@ -31,6 +31,7 @@ pub(crate) struct ImportArgs {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ForeignProgram {
     Hinsightd,
+    Perlbal,
     Polipo,
 }
 
@@ -41,7 +42,8 @@ pub(super) fn import(args: &ImportArgs) -> Result<(), CommandFailure> {
         (ForeignProgram::Hinsightd, Some(script)) => return hinsightd(&args.file, script),
         (ForeignProgram::Hinsightd, None) => unreachable!("clap wants it"),
         (ForeignProgram::Polipo, None) => config::from_polipo(&text, &args.file, &named),
-        (ForeignProgram::Polipo, Some(_)) => {
+        (ForeignProgram::Perlbal, None) => config::from_perlbal(&text, &args.file, &PerlbalFiles),
+        (ForeignProgram::Perlbal | ForeignProgram::Polipo, Some(_)) => {
             let message = "only hinsightd's configuration has functions; leave --script out";
             return Err(CommandFailure::new(ExitReason::Wrong, format_args!("{message}")));
         }
@@ -62,6 +64,24 @@ fn hinsightd(file: &Path, script: &Path) -> Result<(), CommandFailure> {
 
 fn at(file: &Path, why: &io::Error) -> CommandFailure {
     CommandFailure::new(ExitReason::Wrong, format_args!("{}: {why}", file.display()))
+}
+
+/// Surroundings of Perlbal's configuration: those of this process.
+struct PerlbalFiles;
+
+impl config::PerlbalSurroundings for PerlbalFiles {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        read(path)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
+        let entries = fs::read_dir(folder)?.take(FILES_MAX);
+        entries.map(|it| Ok(it?.file_name().to_string_lossy().into_owned())).collect()
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
 }
 
 /// A file that a configuration names: at home behind `~`, and of a folder all its files.
