@@ -107,6 +107,7 @@ const BELOW_DOORS: &[&str] = &[
     "dns-effects",
     "http-front",
     "scripting",
+    "wasm-filters",
 ];
 /// The five, which must not name one another.
 pub(crate) const DOORS: &[&str] =
@@ -194,6 +195,15 @@ pub(crate) const WALLS: &[Wall] = &[
         folder: "crates/scripting",
         floor: 2,
         may: &["vocab", "settings", "policy"],
+        // The words of HTTP, no message: a door lends it the parts of its own.
+        never: &[RUN_TIME, TLS, SERVERS],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "wasm-filters",
+        folder: "crates/wasm-filters",
+        floor: 2,
+        may: &["vocab", "settings", "scripting"],
         // The words of HTTP, no message: a door lends it the parts of its own.
         never: &[RUN_TIME, TLS, SERVERS],
         purity: Purity::Free,
@@ -389,6 +399,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "transport",
             "http-engine",
             "scripting",
+            "wasm-filters",
         ],
         never: &[TLS],
         purity: Purity::Free,
@@ -469,6 +480,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "download",
             "http-front",
             "scripting",
+            "wasm-filters",
             "config",
             "admin",
             "line-console",

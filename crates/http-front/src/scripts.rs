@@ -1,17 +1,21 @@
-//! Scripts of routes and sites: their hooks, called with what a door lends of its messages.
+//! Scripts and filters of routes and sites: their hooks, called with what a door lends of its
+//! messages.
 //!
 //! The parts of a message are lent to the hook and taken back. It decides nothing: a door says
-//! what a moved, answered or failed request means there. Called by the doors that have `script:`.
+//! what a moved, answered or failed request means there. Called by the doors that have `script:`
+//! and `wasm:`.
 
+use crate::hooks::{HookVisit, MessageHooks};
 use crate::ticket::CloseHook;
 use http::{HeaderMap, Method, Response, Uri};
 use http_engine::{Body, reply};
 use ledger::RequestEvent;
 use scripting::{
-    LuauScript, OnScriptError, RequestVerdict, ScriptAnswer, ScriptHook, ScriptVariables,
-    ScriptedLogEntry, ScriptedRequest, ScriptedResponse,
+    LuauScript, OnScriptError, RequestVerdict, ScriptAnswer, ScriptHook, ScriptedLogEntry,
+    ScriptedRequest, ScriptedResponse,
 };
 use std::net::IpAddr;
+use wasm_filters::FilterCourse;
 
 /// The client of a request, as scripts are told.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +26,8 @@ pub struct ScriptedClient<'r> {
     pub scheme: &'static str,
     /// Address of the client.
     pub ip: IpAddr,
-    /// Variables that hooks keep for each other.
-    pub variables: &'r ScriptVariables,
+    /// State that hooks share.
+    pub visit: &'r HookVisit,
 }
 
 /// Course of a request after `on_request`.
@@ -39,23 +43,41 @@ pub enum ScriptedCourse {
     Failed,
 }
 
-/// Calls `on_request`, which may change URI and fields.
+/// Calls `on_request` of the script and then the filters, which may change URI and fields.
 pub fn on_request(
-    script: &LuauScript,
+    hooks: &MessageHooks,
     client: &ScriptedClient<'_>,
     method: &Method,
     uri: &mut Uri,
     headers: &mut HeaderMap,
 ) -> ScriptedCourse {
-    if !script.has(ScriptHook::Request) {
+    let script = hooks.script().filter(|script| script.has(ScriptHook::Request));
+    if script.is_none() && hooks.filters.is_none() {
         return ScriptedCourse::Same;
     }
     let mut lent = client.request(method, std::mem::take(uri));
     lent.headers = std::mem::take(headers);
-    let verdict = script.on_request(ScriptHook::Request, &mut lent);
-    let RequestVerdict { is_moved, answer, failure } = verdict;
+    let mut course = script.map_or(ScriptedCourse::Same, |script| ask_script(script, &mut lent));
+    if let (Some(filters), ScriptedCourse::Same | ScriptedCourse::Moved) = (&hooks.filters, &course)
+    {
+        let visit = hooks.filter_visit(client.visit).unwrap_or_else(|| filters.visit());
+        course = match visit.on_request(&mut lent) {
+            FilterCourse::Same => course,
+            FilterCourse::Moved => ScriptedCourse::Moved,
+            FilterCourse::Answered(answer) => {
+                ScriptedCourse::Answered(Box::new(answer_of(*answer)))
+            }
+            FilterCourse::Failed => ScriptedCourse::Failed,
+        };
+    }
     *headers = lent.headers;
     *uri = lent.uri;
+    course
+}
+
+fn ask_script(script: &LuauScript, request: &mut ScriptedRequest) -> ScriptedCourse {
+    let verdict = script.on_request(ScriptHook::Request, request);
+    let RequestVerdict { is_moved, answer, failure } = verdict;
     match answer {
         _ if failure.is_some() && script.on_error() == OnScriptError::Fail => {
             ScriptedCourse::Failed
@@ -76,53 +98,63 @@ impl ScriptedClient<'_> {
             host: self.host.to_owned(),
             scheme: self.scheme,
             client: Some(self.ip),
-            variables: self.variables.clone(),
+            variables: self.visit.variables.clone(),
         }
     }
 }
 
-/// A request whose answer a script will be shown.
+/// A request whose answer a script or filters will be shown.
 #[derive(Debug)]
 pub struct ScriptedAsker {
+    visit: HookVisit,
     method: Method,
     uri: Uri,
     host: String,
     scheme: &'static str,
     client: IpAddr,
-    variables: ScriptVariables,
 }
 
 impl ScriptedAsker {
-    /// Kept of a request, where the script wants to see the answer.
+    /// Kept of a request, where the hooks want to see the answer.
     pub fn of(
-        script: &LuauScript,
+        hooks: &MessageHooks,
         client: &ScriptedClient<'_>,
         method: &Method,
         uri: &Uri,
     ) -> Option<Self> {
-        script.has(ScriptHook::Response).then(|| Self {
+        let is_filtered = hooks.filter_visit(client.visit).is_some();
+        let is_wanted = hooks.script().is_some_and(|script| script.has(ScriptHook::Response));
+        (is_wanted || is_filtered).then(|| Self {
+            visit: client.visit.clone(),
             method: method.clone(),
             uri: uri.clone(),
             host: client.host.to_owned(),
             scheme: client.scheme,
             client: client.ip,
-            variables: client.variables.clone(),
         })
     }
 
-    /// Calls `on_response`; nothing is returned where the script fails the answer.
+    /// Calls `on_response` of the filters and then the script; nothing is returned where one of
+    /// them fails the answer.
     pub fn on_response(
         &self,
-        script: &LuauScript,
+        hooks: &MessageHooks,
         mut response: Response<Body>,
     ) -> Option<Response<Body>> {
-        let Self { host, scheme, client, variables, .. } = self;
-        let client = ScriptedClient { host, scheme, ip: *client, variables };
+        let Self { host, scheme, client, visit, .. } = self;
+        let client = ScriptedClient { host, scheme, ip: *client, visit };
         let mut asked = client.request(&self.method, self.uri.clone());
         let headers = std::mem::take(response.headers_mut());
         let mut lent = ScriptedResponse { status: response.status(), headers };
-        let failure = script.on_response(&mut asked, &mut lent);
-        if failure.is_some() && script.on_error() == OnScriptError::Fail {
+        if let Some(visit) = hooks.filter_visit(visit)
+            && !visit.on_response(&mut asked, &mut lent)
+        {
+            return None;
+        }
+        if let Some(script) = hooks.script()
+            && script.on_response(&mut asked, &mut lent).is_some()
+            && script.on_error() == OnScriptError::Fail
+        {
             return None;
         }
         *response.status_mut() = lent.status;
@@ -131,17 +163,19 @@ impl ScriptedAsker {
     }
 }
 
-/// Kept of a request, where the script wants to hear what became of it: calls `on_log`.
+/// Kept of a request, where the hooks want to hear what became of it: calls `on_log`.
 pub fn log_hook(
-    script: &LuauScript,
+    hooks: &MessageHooks,
     client: &ScriptedClient<'_>,
     method: &Method,
     uri: &Uri,
 ) -> Option<CloseHook> {
-    if !script.has(ScriptHook::Log) {
+    let script = hooks.script().filter(|script| script.has(ScriptHook::Log)).cloned();
+    let visit = hooks.filter_visit(client.visit);
+    if script.is_none() && visit.is_none() {
         return None;
     }
-    let (script, mut asked) = (script.clone(), client.request(method, uri.clone()));
+    let mut asked = client.request(method, uri.clone());
     Some(Box::new(move |event: &RequestEvent| {
         let entry = ScriptedLogEntry {
             status: event.status,
@@ -149,7 +183,12 @@ pub fn log_hook(
             duration_ms: f64::from(event.duration_us) / 1000.0,
             source: event.source.as_str(),
         };
-        script.on_log(&mut asked, entry);
+        if let Some(visit) = &visit {
+            visit.on_log(&mut asked, &entry);
+        }
+        if let Some(script) = &script {
+            script.on_log(&mut asked, entry);
+        }
     }))
 }
 

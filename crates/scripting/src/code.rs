@@ -1,18 +1,15 @@
 //! The part of a script that a virtual machine loads, and what the script is given there.
 
 use crate::failure::{FailureCause, ScriptFailure};
-use crate::log_budget::LogBudget;
+use crate::log_budget::LimitedLog;
 use crate::shared::SharedTable;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A call that takes longer is counted as slow.
 const SLOW: Duration = Duration::from_micros(200);
-
-/// Taker of lines for the program's log.
-pub type ScriptLog = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Bytecode with what belongs to it.
 pub(crate) struct ScriptCode {
@@ -29,12 +26,12 @@ pub(crate) struct ScriptCode {
     /// Kept over reloads of the file, as are the counters.
     pub(crate) shared: Arc<SharedTable>,
     pub(crate) counters: Arc<ScriptCounters>,
-    pub(crate) log: ScriptLog,
-    pub(crate) budget: LogBudget,
+    pub(crate) log: LimitedLog,
 }
 
-#[derive(Default)]
-pub(crate) struct ScriptCounters {
+/// Counters of what a script or a filter does, over reloads of its file.
+#[derive(Debug, Default)]
+pub struct ScriptCounters {
     calls: AtomicU64,
     errors: AtomicU64,
     ended: AtomicU64,
@@ -73,46 +70,44 @@ impl ScriptCode {
 
     /// Writes a line to the program's log, if the script has not written too many.
     pub(crate) fn log(&self, words: &str) {
-        let Some(left_out) = self.budget.take(Instant::now()) else { return };
-        let words: String = words.chars().take(LINE_CHARS_MAX).map(printable).collect();
-        match left_out {
-            0 => (self.log)(&format!("script {}: {words}", self.name)),
-            _ => (self.log)(&format!(
-                "script {}: {words} ({left_out} lines before were left out)",
-                self.name
-            )),
-        }
+        self.log.write(words);
     }
 
     /// Counts a call, and tells of it if it failed.
     pub(crate) fn note(&self, outcome: &Result<Duration, ScriptFailure>) {
-        let count = |counter: &AtomicU64| counter.fetch_add(1, Relaxed);
-        count(&self.counters.calls);
-        match outcome {
-            Ok(time) if *time > SLOW => drop(count(&self.counters.slow)),
-            Ok(_) => {}
-            Err(failure) => {
-                count(&self.counters.errors);
-                if failure.cause == FailureCause::TimeLimit {
-                    count(&self.counters.ended);
-                }
-                self.log(&failure.message);
-            }
+        self.counters.count(outcome);
+        if let Err(failure) = outcome {
+            self.log(&failure.message);
         }
     }
 
     /// The counts by now.
     pub(crate) fn counts(&self) -> ScriptCounts {
-        let ScriptCounters { calls, errors, ended, slow } = &*self.counters;
-        let [calls, errors, ended, slow] = [calls, errors, ended, slow].map(|it| it.load(Relaxed));
-        ScriptCounts { calls, errors, ended, slow }
+        self.counters.counts()
     }
 }
 
-/// Characters of a line in the log.
-const LINE_CHARS_MAX: usize = 1000;
+impl ScriptCounters {
+    /// Counts a call that took so long, as far as that was measured, or failed.
+    pub fn count(&self, outcome: &Result<Duration, ScriptFailure>) {
+        let count = |counter: &AtomicU64| counter.fetch_add(1, Relaxed);
+        count(&self.calls);
+        match outcome {
+            Ok(time) if *time > SLOW => drop(count(&self.slow)),
+            Ok(_) => {}
+            Err(failure) => {
+                count(&self.errors);
+                if failure.cause == FailureCause::TimeLimit {
+                    count(&self.ended);
+                }
+            }
+        }
+    }
 
-/// A character that cannot begin a line of its own.
-fn printable(character: char) -> char {
-    if character.is_control() { ' ' } else { character }
+    /// The counts by now.
+    pub fn counts(&self) -> ScriptCounts {
+        let Self { calls, errors, ended, slow } = self;
+        let [calls, errors, ended, slow] = [calls, errors, ended, slow].map(|it| it.load(Relaxed));
+        ScriptCounts { calls, errors, ended, slow }
+    }
 }

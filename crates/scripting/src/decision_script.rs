@@ -2,8 +2,8 @@
 //!
 //! Asked by the policy on every thread; it keeps the last reason of each line, for people.
 
-use crate::code::ScriptLog;
 use crate::hook::{ScriptHook, ScriptPlace};
+use crate::log_budget::ScriptLog;
 use crate::script::LuauScript;
 use crate::settings::LuauChoice;
 use policy::{Ask, HookVerdict, Verdict, VerdictHook};

@@ -9,6 +9,7 @@
 //!
 //! Used by the doors, which say what an error means for the request. It opens no socket.
 
+mod changes;
 mod code;
 mod deadline;
 mod decision;
@@ -16,6 +17,7 @@ mod decision_script;
 mod environment;
 mod failure;
 mod fetching;
+mod field_rules;
 mod fields;
 mod fixtures;
 mod hook;
@@ -33,15 +35,18 @@ mod tests;
 mod timer;
 mod variables;
 
-pub use code::{ScriptCounts, ScriptLog};
+pub use changes::ChangeRefusal;
+pub use code::{ScriptCounters, ScriptCounts};
 pub use decision_script::DecisionScript;
 pub use failure::{FailureCause, ScriptFailure};
 pub use fetching::{FetchTrouble, ScriptFetch, ScriptFetchAnswer, ScriptFetcher};
+pub use field_rules::{FieldRefusal, changeable_field, checked_field_value};
 pub use fixtures::{
     FixtureAnswer, FixtureCase, FixtureOutcome, FixtureQuery, FixtureQuestion, FixtureRequest,
     FixtureResponse, FixtureSent, ScriptFixtures,
 };
 pub use hook::{ScriptHook, ScriptPlace};
+pub use log_budget::{LimitedLog, ScriptLog};
 pub use log_entry::ScriptedLogEntry;
 pub use query::{QueryAnswer, ScriptedQuery};
 pub use request::{ScriptAnswer, ScriptedRequest};

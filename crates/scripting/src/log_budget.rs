@@ -1,11 +1,45 @@
 //! Lines that a script may write to the program's log: so many a second, the rest counted.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Lines a second.
 const LINES_MAX: u32 = 10;
 const SECOND: Duration = Duration::from_secs(1);
+
+/// Taker of lines for the program's log.
+pub type ScriptLog = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Characters of a line in the log.
+const LINE_CHARS_MAX: usize = 1000;
+
+/// The way of one script or filter to the program's log.
+pub struct LimitedLog {
+    /// Kind and name, before each line.
+    title: String,
+    log: ScriptLog,
+    budget: LogBudget,
+}
+
+impl LimitedLog {
+    /// Lines begin with the title: `script hello.luau`.
+    pub fn new(title: String, log: &ScriptLog) -> Self {
+        Self { title, log: log.clone(), budget: LogBudget::default() }
+    }
+
+    /// Writes a line, if not too many were written; what would begin a line of its own becomes a
+    /// space.
+    pub fn write(&self, words: &str) {
+        let Some(left_out) = self.budget.take(Instant::now()) else { return };
+        let printable = |letter: char| if letter.is_control() { ' ' } else { letter };
+        let words: String = words.chars().take(LINE_CHARS_MAX).map(printable).collect();
+        let title = &self.title;
+        match left_out {
+            0 => (self.log)(&format!("{title}: {words}")),
+            _ => (self.log)(&format!("{title}: {words} ({left_out} lines before were left out)")),
+        }
+    }
+}
 
 /// The budget of one script.
 #[derive(Debug, Default)]

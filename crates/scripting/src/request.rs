@@ -6,7 +6,7 @@
 use crate::fields;
 use crate::hook::ScriptHook;
 use crate::variables::ScriptVariables;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
+use http::header::{HeaderMap, LOCATION};
 use http::{Method, StatusCode, Uri};
 use mlua::{
     BString, Error, Table, UserData, UserDataFields, UserDataMethods, UserDataRegistry, Value,
@@ -14,11 +14,6 @@ use mlua::{
 use std::cell::{RefCell, RefMut};
 use std::net::IpAddr;
 use std::rc::Rc;
-
-/// Bytes of the longest body of an answer that a script makes.
-const BODY_BYTES_MAX: usize = 1024 * 1024;
-/// Bytes of the longest path that a script sets.
-const PATH_BYTES_MAX: usize = 8 * 1024;
 
 /// A request as a script sees it, and may change: its fields and its path.
 #[derive(Debug, Default)]
@@ -137,33 +132,14 @@ impl RequestObject {
         headers: Option<&Table>,
     ) -> mlua::Result<()> {
         let mut held = self.to_decide("respond")?;
-        let code = StatusCode::from_u16(status).ok().filter(|_| (200..600).contains(&status));
-        let status =
-            code.ok_or_else(|| Error::runtime(format!("{status} is no status from 200 to 599")))?;
-        if status.is_success() && held.request.method == Method::CONNECT {
-            return Err(Error::runtime("a tunnel that is answered so is open; refuse it with 403"));
-        }
-        let body = body.map(Vec::from).unwrap_or_default();
-        if body.len() > BODY_BYTES_MAX {
-            return Err(Error::runtime(format!(
-                "a body of {} bytes is longer than the {BODY_BYTES_MAX} that a script may send",
-                body.len()
-            )));
-        }
-        let is_empty = status == StatusCode::NO_CONTENT || status == StatusCode::NOT_MODIFIED;
-        if is_empty && !body.is_empty() {
-            return Err(Error::runtime(format!("an answer with {status} has no body")));
-        }
         let mut fields = HeaderMap::new();
-        if !body.is_empty() {
-            let plain = HeaderValue::from_static("text/plain; charset=utf-8");
-            fields.insert(CONTENT_TYPE, plain);
-        }
         for pair in headers.into_iter().flat_map(Table::pairs::<BString, BString>) {
             let (name, value) = pair?;
             fields::set(&mut fields, &name, &value)?;
         }
-        held.changes.answer = Some(Box::new(ScriptAnswer { status, headers: fields, body }));
+        let body = body.map(Vec::from).unwrap_or_default();
+        let answer = ScriptAnswer::new(&held.request.method, status, fields, body);
+        held.changes.answer = Some(Box::new(answer.map_err(Error::runtime)?));
         Ok(())
     }
 
@@ -181,20 +157,7 @@ impl RequestObject {
 
     fn set_path(&self, path: &[u8]) -> mlua::Result<()> {
         let mut held = self.to_decide("set the path")?;
-        if held.request.method == Method::CONNECT {
-            return Err(Error::runtime("a tunnel has no path"));
-        }
-        if path.first() != Some(&b'/') || path.len() > PATH_BYTES_MAX {
-            return Err(Error::runtime(format!(
-                "a path begins with a slash and has at most {PATH_BYTES_MAX} bytes"
-            )));
-        }
-        let uri = Uri::try_from(path).map_err(|why| {
-            Error::runtime(format!("{:?} is no path: {why}", String::from_utf8_lossy(path)))
-        })?;
-        let mut parts = std::mem::take(&mut held.request.uri).into_parts();
-        parts.path_and_query = uri.into_parts().path_and_query;
-        held.request.uri = Uri::from_parts(parts).map_err(Error::runtime)?;
+        held.request.set_path(path).map_err(Error::runtime)?;
         held.changes.is_moved = true;
         Ok(())
     }

@@ -57,22 +57,6 @@ impl ResponseObject {
         fields::count_change(&mut self.0.borrow_mut().changes_made)?;
         self.response()
     }
-
-    /// Sets the status. Some say that there is no body, and the body is on its way already.
-    fn set_status(&self, status: u16) -> mlua::Result<()> {
-        let mut response = self.response()?;
-        let is_bare = |status: u16| status < 200 || status == 204 || status == 304;
-        let (old, code) = (response.status.as_u16(), StatusCode::from_u16(status).ok());
-        match code.filter(|_| status < 600 && !is_bare(status) && !is_bare(old)) {
-            Some(code) => {
-                response.status = code;
-                Ok(())
-            }
-            None => Err(Error::runtime(format!(
-                "a status of {old} cannot become {status}: one of them says that there is no body"
-            ))),
-        }
-    }
 }
 
 impl UserData for ResponseObject {
@@ -84,7 +68,9 @@ impl UserData for ResponseObject {
 
     fn add_fields<F: UserDataFields<Self>>(fields: &mut F) {
         fields.add_field_method_get("status", |_, this| Ok(this.response()?.status.as_u16()));
-        fields.add_field_method_set("status", |_, this, status: u16| this.set_status(status));
+        fields.add_field_method_set("status", |_, this, status: u16| {
+            this.response()?.set_status(status).map_err(Error::runtime)
+        });
     }
 
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {

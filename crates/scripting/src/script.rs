@@ -1,11 +1,11 @@
 //! A script: read, compiled, and known by the hooks that it has.
 
-use crate::code::{ScriptCode, ScriptCounts, ScriptLog};
+use crate::code::{ScriptCode, ScriptCounts};
 use crate::decision::GivenVerdict;
 use crate::failure::ScriptFailure;
 use crate::fetching::ScriptFetcher;
 use crate::hook::{ScriptHook, ScriptPlace};
-use crate::log_budget::LogBudget;
+use crate::log_budget::{LimitedLog, ScriptLog};
 use crate::log_entry::ScriptedLogEntry;
 use crate::machine::{self, ScriptMachine};
 use crate::query::{QueryAnswer, ScriptedQuery};
@@ -120,6 +120,7 @@ impl LuauScript {
         let before = before.map(|before| &before.code);
         let code = Arc::new(ScriptCode {
             number: ScriptCode::next_number(),
+            log: LimitedLog::new(format!("script {name}"), log),
             name,
             bytecode,
             time_limit: settings.time_limit.0.0,
@@ -127,8 +128,6 @@ impl LuauScript {
             timer: OnceLock::new(),
             shared: before.map_or_else(Arc::default, |before| Arc::clone(&before.shared)),
             counters: before.map_or_else(Arc::default, |before| Arc::clone(&before.counters)),
-            log: Arc::clone(log),
-            budget: LogBudget::default(),
         });
         let loaded = ScriptMachine::new()
             .map_err(|why| ScriptFailure::of(&why))

@@ -16,8 +16,8 @@ use http::header::HeaderMap;
 use http::{Method, Request, Response, Uri, Version};
 use http_cache::{CacheRequest, HttpCache, NoCachedAnswer, OriginFetcher, ServedAnswer};
 use http_engine::Body;
+use http_front::HookVisit;
 use origins::{MeteredBody, SendError};
-use scripting::ScriptVariables;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(crate) struct CacheFetch {
     pub(crate) pool: Arc<ServerPool>,
     pub(crate) caller: Arc<ClientConnection>,
     pub(crate) url: String,
-    pub(crate) variables: ScriptVariables,
+    pub(crate) visit: HookVisit,
     pub(crate) client: IpAddr,
     pub(crate) path: Uri,
     pub(crate) received: Version,
@@ -96,7 +96,7 @@ impl OriginFetcher for RouteFetcher {
             caller: &fetch.caller,
             client: fetch.client,
             url: &fetch.url,
-            variables: &fetch.variables,
+            visit: &fetch.visit,
             now: fetch.now,
         };
         let to = RoutedPool { route: &fetch.route, pool: &fetch.pool };

@@ -4,8 +4,8 @@
 
 use crate::caller::ClientConnection;
 use crate::forwarding::ForwardingSetup;
+use http_front::HookVisit;
 use route_matching::ParsedRequest;
-use scripting::ScriptVariables;
 use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::Now;
@@ -19,8 +19,8 @@ pub(crate) struct RequestContext<'r> {
     pub(crate) client: IpAddr,
     /// The URL that it asks for.
     pub(crate) url: &'r str,
-    /// Variables that the hooks of its route's script keep for each other.
-    pub(crate) variables: &'r ScriptVariables,
+    /// State that the hooks of its route share.
+    pub(crate) visit: &'r HookVisit,
     pub(crate) now: Now,
 }
 

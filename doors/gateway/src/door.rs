@@ -10,9 +10,8 @@ use arc_swap::ArcSwap;
 use balancer::{PoolChange, PoolState, PoolUnchanged, PoolWatch, WatchMeans, check_pool_files};
 use file_access::private_files::PrivateFiles;
 use http_cache::HttpCache;
-use http_front::DoorLimits;
+use http_front::{DoorLimits, MessageHooks};
 use policy::RuleText;
-use scripting::LuauScript;
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -137,11 +136,10 @@ impl GatewayDoor {
         }
     }
 
-    /// Scripts of routes that are in force.
-    pub fn scripts(&self) -> Vec<LuauScript> {
+    /// Scripts and filters of routes that are in force.
+    pub fn hooks(&self) -> Vec<MessageHooks> {
         let setup = self.setup.load();
-        let scripts = setup.table.routes.iter().filter_map(|route| route.script.as_ref());
-        scripts.cloned().collect()
+        setup.table.routes.iter().filter_map(|route| route.hooks.clone()).collect()
     }
 
     /// The pools as they are now, by name.

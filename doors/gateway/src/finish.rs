@@ -16,10 +16,9 @@ use http_body::Body as _;
 use http_engine::Body;
 use http_engine::encoding::AcceptedCodings;
 use http_engine::internal;
-use http_front::CloseHook;
 use http_front::scripts::{self, ScriptedAsker};
+use http_front::{CloseHook, HookVisit, MessageHooks};
 use route_matching::ParsedRequest;
-use scripting::{LuauScript, ScriptVariables};
 use std::sync::Arc;
 use vocab::Source;
 
@@ -32,8 +31,8 @@ pub(crate) struct AnswerFinish {
     version: Version,
     /// The request, for a script that is shown the answer.
     asker: Option<Box<ScriptedAsker>>,
-    /// Variables that the script's hooks keep for each other.
-    pub(crate) variables: ScriptVariables,
+    /// State that the route's hooks share.
+    pub(crate) visit: HookVisit,
 }
 
 /// Returns what a request gets before it goes on, or its answer before it goes out: the rules for
@@ -68,11 +67,11 @@ impl AnswerFinish {
     ) -> Self {
         let coded = route.is_some_and(|route| route.compress.is_some());
         let own = route.map(|route| &route.response_fields);
-        let script = route.and_then(|route| route.script.as_ref());
-        let variables = script.map(LuauScript::variables).unwrap_or_default();
-        let client = scripted::client(caller, parsed, &variables);
-        let asker = |script| ScriptedAsker::of(script, &client, request.method(), request.uri());
-        let asker = script.and_then(asker);
+        let hooks = route.and_then(|route| route.hooks.as_ref());
+        let visit = MessageHooks::visit(hooks);
+        let client = scripted::client(caller, parsed, &visit);
+        let asker = |hooks| ScriptedAsker::of(hooks, &client, request.method(), request.uri());
+        let asker = hooks.and_then(asker);
         Self {
             changes: changes(fields, own, parsed, caller),
             accepted: if coded {
@@ -83,21 +82,21 @@ impl AnswerFinish {
             method: request.method().clone(),
             version: request.version(),
             asker: asker.map(Box::new),
-            variables,
+            visit,
             route: route.cloned(),
         }
     }
 
-    /// Call of `on_log` once the request is over, where its route has a script with that.
+    /// Call of `on_log` once the request is over, where its route has hooks for that.
     pub(crate) fn log_hook<B>(
         &self,
         caller: &ClientConnection,
         parsed: &ParsedRequest,
         request: &Request<B>,
     ) -> Option<CloseHook> {
-        let script = self.route.as_ref()?.script.as_ref()?;
-        let client = scripted::client(caller, parsed, &self.variables);
-        scripts::log_hook(script, &client, request.method(), request.uri())
+        let hooks = self.route.as_ref()?.hooks.as_ref()?;
+        let client = scripted::client(caller, parsed, &self.visit);
+        scripts::log_hook(hooks, &client, request.method(), request.uri())
     }
 
     /// Makes an interim answer ready to go out ahead of the answer: as that, as far as it has
@@ -129,10 +128,10 @@ impl AnswerFinish {
 
     /// The answer as the route's script leaves it.
     fn scripted(&self, shaped: ShapedAnswer) -> ShapedAnswer {
-        let script = self.route.as_ref().and_then(|route| route.script.as_ref());
-        let (Some(script), Some(asker)) = (script, &self.asker) else { return shaped };
+        let hooks = self.route.as_ref().and_then(|route| route.hooks.as_ref());
+        let (Some(hooks), Some(asker)) = (hooks, &self.asker) else { return shaped };
         let ShapedAnswer { response, source, switched } = shaped;
-        let (response, source) = match asker.on_response(script, response) {
+        let (response, source) = match asker.on_response(hooks, response) {
             Some(response) => (response, source),
             None => (pages::script_failed(), Source::Failed),
         };

@@ -229,7 +229,7 @@ fn fetch_of(
         pool: Arc::clone(to.pool),
         caller: Arc::clone(context.caller),
         url: context.url.to_owned(),
-        variables: context.variables.clone(),
+        visit: context.visit.clone(),
         client: context.client,
         path: target.path,
         received: target.received,

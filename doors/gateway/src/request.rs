@@ -96,8 +96,8 @@ async fn answer_boxed(
 
     // act
     let admitted = RefCell::new(AdmittedRequest::default());
-    let (client, url, variables) = (parsed.client, parsed.url.as_str(), &finish.variables);
-    let context = RequestContext { forwarding, caller, client, url, variables, now };
+    let (client, url, visit) = (parsed.client, parsed.url.as_str(), &finish.visit);
+    let context = RequestContext { forwarding, caller, client, url, visit, now };
     let acting = do_decided(&context, &admitted, rules, decision, &parsed, request);
     let tell = |early| interim::send(finish.interim(early));
     let acted = interim::with_handler(pin!(acting), tell).await;

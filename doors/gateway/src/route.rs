@@ -18,9 +18,10 @@ use http::header::{HOST, HeaderName};
 use http_cache::HttpCache;
 use http_engine::encoding::CodingOffer;
 use http_freshness::SetCookie;
+use http_front::{HookSettings, MessageHooks};
 use origins::ResponseTimeout;
 use route_matching::{PathRewrite, RoutePurpose, RouteRule};
-use scripting::{LuauScript, ScriptLog, ScriptPlace};
+use scripting::{ScriptLog, ScriptPlace};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,8 +39,8 @@ pub(crate) struct GatewayRoute {
     /// Which requests it takes.
     pub(crate) rule: RouteRule,
     pub(crate) block: Option<Arc<BlockRules>>,
-    /// Looks at its requests and answers.
-    pub(crate) script: Option<LuauScript>,
+    /// Look at its requests and answers.
+    pub(crate) hooks: Option<MessageHooks>,
     pub(crate) guards: RouteGuards,
     /// None where it only blocks: those that follow decide then.
     pub(crate) to: Option<RouteDestination>,
@@ -129,11 +130,9 @@ pub(crate) fn check_files(
         wrong.extend(made.map(|why| why.under("block").under(&place)));
         let guards = RouteGuards::open(route, base, None).err().unwrap_or_default();
         wrong.extend(guards.into_iter().map(|why| why.under(&place)));
-        let script = route.script.as_ref().and_then(|script| {
-            let silent: ScriptLog = Arc::new(|_: &str| {});
-            LuauScript::open_at(ScriptPlace::Route, script, base, &silent, None).err()
-        });
-        wrong.extend(script.map(|why| why.under(&place)));
+        let silent: ScriptLog = Arc::new(|_: &str| {});
+        let hooks = open_hooks(route, base, &silent, None);
+        wrong.extend(hooks.err().map(|why| why.under(&place)));
         let reproxy = route.reproxy.as_ref();
         let reproxy = reproxy.and_then(|it| ReproxyRules::new(it, base, private).err());
         wrong.extend(reproxy.map(|why| why.under(&place)));
@@ -217,7 +216,9 @@ impl GatewayRoute {
             .reproxy
             .as_ref()
             .map(|reproxy| ReproxyRules::new(reproxy, around.base, around.private));
-        let script = open_script(settings, around, before)?;
+        let hooks = before.and_then(|route| route.hooks.as_ref());
+        let hooks =
+            open_hooks(settings, around.base, around.log, hooks).map_err(|why| vec![why])?;
         let to = destination(settings, around, before)?;
         let purpose = if to.is_some() { RoutePurpose::Leads } else { RoutePurpose::Blocks };
         let own = settings.headers.compile();
@@ -241,7 +242,7 @@ impl GatewayRoute {
         Ok(Self {
             rule: RouteRule { takes, slashes: settings.slashes(), purpose },
             block,
-            script,
+            hooks,
             guards,
             to,
             rewrite,
@@ -279,16 +280,14 @@ impl GatewayRoute {
     }
 }
 
-fn open_script(
+fn open_hooks(
     settings: &RouteSettings,
-    around: &RouteEnvironment<'_>,
-    before: Option<&GatewayRoute>,
-) -> Result<Option<LuauScript>, Vec<Complaint>> {
-    let Some(choice) = &settings.script else { return Ok(None) };
-    let before = before.and_then(|route| route.script.as_ref());
-    let (base, log) = (around.base, around.log);
-    let script = LuauScript::open_at(ScriptPlace::Route, choice, base, log, before);
-    script.map(Some).map_err(|why| vec![why])
+    base: &Path,
+    log: &ScriptLog,
+    before: Option<&MessageHooks>,
+) -> Result<Option<MessageHooks>, Complaint> {
+    let wanted = HookSettings { script: settings.script.as_ref(), wasm: &settings.wasm };
+    MessageHooks::open_at(ScriptPlace::Route, wanted, base, log, before)
 }
 
 fn destination(

@@ -1,4 +1,5 @@
-//! The script of a route: its hooks, called with requests and answers of this door.
+//! The script and the filters of a route: their hooks, called with requests and answers of this
+//! door.
 //!
 //! Called by `act` before a request goes where its route leads, by `exchange` before a server is
 //! asked, and by `finish` for the answer.
@@ -11,8 +12,9 @@ use http::header::HOST;
 use http::{Request, Uri};
 use http_engine::Body;
 use http_front::scripts::{self, ScriptedClient, ScriptedCourse};
+use http_front::{HookVisit, MessageHooks};
 use route_matching::{BadPath, ParsedRequest, SlashRules};
-use scripting::{OnScriptError, ScriptFailure, ScriptHook, ScriptVariables};
+use scripting::{OnScriptError, ScriptFailure, ScriptHook};
 use vocab::Source;
 
 /// Calls `on_request`. The request as it goes on, if that is at another path; or what the client
@@ -23,10 +25,10 @@ pub(crate) fn on_request<B>(
     parsed: &ParsedRequest,
     request: &mut Request<B>,
 ) -> Result<Option<Box<ParsedRequest>>, Box<GatewayOutcome>> {
-    let Some(script) = &route.script else { return Ok(None) };
+    let Some(hooks) = &route.hooks else { return Ok(None) };
     let (method, mut uri) = (request.method().clone(), std::mem::take(request.uri_mut()));
-    let client = client(context.caller, parsed, context.variables);
-    let course = scripts::on_request(script, &client, &method, &mut uri, request.headers_mut());
+    let client = client(context.caller, parsed, context.visit);
+    let course = scripts::on_request(hooks, &client, &method, &mut uri, request.headers_mut());
     *request.uri_mut() = uri;
     match course {
         ScriptedCourse::Same => Ok(None),
@@ -50,14 +52,15 @@ pub(crate) fn on_upstream(
     context: &RequestContext<'_>,
     request: &mut Request<Body>,
 ) -> Result<(), ScriptFailure> {
-    let script = route.script.as_ref().filter(|script| script.has(ScriptHook::Upstream));
+    let script = route.hooks.as_ref().and_then(MessageHooks::script);
+    let script = script.filter(|script| script.has(ScriptHook::Upstream));
     let Some(script) = script else { return Ok(()) };
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
     let client = ScriptedClient {
         host: host.unwrap_or_default(),
         scheme: context.caller.scheme(),
         ip: context.client,
-        variables: context.variables,
+        visit: context.visit,
     };
     let mut lent = client.request(request.method(), request.uri().clone());
     lent.headers = std::mem::take(request.headers_mut());
@@ -73,10 +76,10 @@ pub(crate) fn on_upstream(
 pub(crate) fn client<'r>(
     caller: &ClientConnection,
     parsed: &'r ParsedRequest,
-    variables: &'r ScriptVariables,
+    visit: &'r HookVisit,
 ) -> ScriptedClient<'r> {
     let (scheme, ip) = (caller.scheme(), parsed.client);
-    ScriptedClient { host: parsed.host.as_str(), scheme, ip, variables }
+    ScriptedClient { host: parsed.host.as_str(), scheme, ip, visit }
 }
 
 /// The same request at the path that a script has set, as its route reads paths.

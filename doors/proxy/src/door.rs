@@ -11,12 +11,12 @@ use crate::tls;
 use arc_swap::ArcSwap;
 use http::Uri;
 use http_cache::HttpCache;
-use http_front::DoorLimits;
+use http_front::{DoorLimits, HookSettings, MessageHooks};
 use origins::{KnownOrigin, Origin};
 use passwords::UserTable;
 use rate_limit::ClientBuckets;
 use redirector::RedirectorSettings;
-use scripting::{LuauScript, ScriptLog, ScriptPlace};
+use scripting::{ScriptLog, ScriptPlace};
 use std::path::Path;
 use std::sync::Arc;
 use transport::clock;
@@ -79,9 +79,9 @@ impl ProxyDoor {
         self.setup().origins.known_origins()
     }
 
-    /// The script, if it has one.
-    pub fn script(&self) -> Option<LuauScript> {
-        self.setup().script.clone()
+    /// The script and the filters, if it has some.
+    pub fn hooks(&self) -> Option<MessageHooks> {
+        self.setup().hooks.clone()
     }
 
     pub(crate) fn setup(&self) -> Arc<ProxySetup> {
@@ -98,10 +98,9 @@ pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
     });
     let redirector = settings.redirector.as_ref().and_then(RedirectorSettings::check_program);
     let redirector = redirector.map(|it| it.under("redirector"));
-    let script = settings.script.as_ref().and_then(|script| {
-        let silent: ScriptLog = Arc::new(|_: &str| {});
-        LuauScript::open_at(ScriptPlace::Proxy, script, base, &silent, None).err()
-    });
+    let silent: ScriptLog = Arc::new(|_: &str| {});
+    let wanted = HookSettings { script: settings.script.as_ref(), wasm: &settings.wasm };
+    let hooks = MessageHooks::open_at(ScriptPlace::Proxy, wanted, base, &silent, None).err();
     let others = tls::check_files(settings, base);
-    users.into_iter().flatten().chain(others).chain(redirector).chain(script).collect()
+    users.into_iter().flatten().chain(others).chain(redirector).chain(hooks).collect()
 }

@@ -56,7 +56,7 @@ impl ProxyFastPath {
         };
         setup.access.is_none()
             && setup.redirector.is_none()
-            && setup.script.is_none()
+            && setup.hooks.is_none()
             && setup.fields.keeps_answers()
             && setup.serves(self.connection.client())
             && setup.fetches_from(port)

@@ -432,8 +432,8 @@ impl ShapedResponse {
         caller: &ProxyConnection,
     ) -> Self {
         let Some(asker) = script.and_then(|it| it.asker(setup, caller)) else { return self };
-        let Some(script) = &setup.script else { return self };
-        match asker.on_response(script, self.response) {
+        let Some(hooks) = &setup.hooks else { return self };
+        match asker.on_response(hooks, self.response) {
             Some(response) => Self { response, ..self },
             None => Self { response: pages::script_failed(), source: Source::Failed },
         }

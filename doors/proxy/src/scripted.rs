@@ -1,6 +1,7 @@
-//! The script of the proxy: its hooks, called with requests and answers of this door.
+//! The script and the filters of the proxy: their hooks, called with requests and answers of this
+//! door.
 //!
-//! It sees what clients were let in with and the policy lets pass, once the redirector has spoken,
+//! They see what clients were let in with and the policy lets pass, once the redirector has spoken,
 //! and every answer to those who were let in. Called by `request`.
 
 use crate::connection::ProxyConnection;
@@ -8,9 +9,8 @@ use crate::setup::ProxySetup;
 use crate::target::{self, ProxyTarget};
 use http::{Method, Request, Response, Uri};
 use http_engine::Body;
-use http_front::CloseHook;
 use http_front::scripts::{self, ScriptedAsker, ScriptedClient, ScriptedCourse};
-use scripting::ScriptVariables;
+use http_front::{CloseHook, HookVisit, MessageHooks};
 
 /// A request of which the script is told more than once.
 pub(crate) struct ScriptVisit {
@@ -18,7 +18,7 @@ pub(crate) struct ScriptVisit {
     scheme: &'static str,
     uri: Uri,
     method: Method,
-    variables: ScriptVariables,
+    visit: HookVisit,
 }
 
 /// End of a request by its script.
@@ -30,9 +30,9 @@ pub(crate) enum ScriptedEnd {
 }
 
 impl ScriptVisit {
-    /// The request for `target`, where there is a script that looks at it.
+    /// The request for `target`, where there are hooks that look at it.
     pub(crate) fn of(setup: &ProxySetup, target: &ProxyTarget, method: &Method) -> Option<Self> {
-        let variables = setup.script.as_ref()?.variables();
+        let visit = MessageHooks::visit(Some(setup.hooks.as_ref()?));
         let (host, scheme, uri) = match target {
             ProxyTarget::Fetch { origin, path } => {
                 (origin.host.to_string(), origin.scheme.as_str(), origin.url(path))
@@ -42,12 +42,12 @@ impl ScriptVisit {
             }
             ProxyTarget::Local(_) => return None,
         };
-        Some(Self { host, scheme, uri: uri.parse().ok()?, method: method.clone(), variables })
+        Some(Self { host, scheme, uri: uri.parse().ok()?, method: method.clone(), visit })
     }
 
     fn client(&self, caller: &ProxyConnection) -> ScriptedClient<'_> {
-        let Self { host, scheme, variables, .. } = self;
-        ScriptedClient { host, scheme, ip: caller.client(), variables }
+        let Self { host, scheme, visit, .. } = self;
+        ScriptedClient { host, scheme, ip: caller.client(), visit }
     }
 
     /// Calls `on_request`, which may set the path of `target`; how the request ends by that, if it
@@ -59,10 +59,10 @@ impl ScriptVisit {
         target: &mut ProxyTarget,
         request: &mut Request<B>,
     ) -> Option<ScriptedEnd> {
-        let (script, mut uri) = (setup.script.as_ref()?, self.uri.clone());
+        let (hooks, mut uri) = (setup.hooks.as_ref()?, self.uri.clone());
         let client = self.client(caller);
         let fields = request.headers_mut();
-        match scripts::on_request(script, &client, &self.method, &mut uri, fields) {
+        match scripts::on_request(hooks, &client, &self.method, &mut uri, fields) {
             ScriptedCourse::Same => None,
             ScriptedCourse::Answered(answer) => Some(ScriptedEnd::Answered(answer)),
             ScriptedCourse::Failed => Some(ScriptedEnd::Failed),
@@ -82,15 +82,17 @@ impl ScriptVisit {
         setup: &ProxySetup,
         caller: &ProxyConnection,
     ) -> Option<ScriptedAsker> {
-        ScriptedAsker::of(setup.script.as_ref()?, &self.client(caller), &self.method, &self.uri)
+        let (hooks, client) = (setup.hooks.as_ref()?, self.client(caller));
+        ScriptedAsker::of(hooks, &client, &self.method, &self.uri)
     }
 
-    /// Call of `on_log` once the request is over, where the script has it.
+    /// Call of `on_log` once the request is over, where there are hooks.
     pub(crate) fn log_hook(
         &self,
         setup: &ProxySetup,
         caller: &ProxyConnection,
     ) -> Option<CloseHook> {
-        scripts::log_hook(setup.script.as_ref()?, &self.client(caller), &self.method, &self.uri)
+        let (hooks, client) = (setup.hooks.as_ref()?, self.client(caller));
+        scripts::log_hook(hooks, &client, &self.method, &self.uri)
     }
 }

@@ -25,6 +25,7 @@ use settings::Text;
 use std::net::IpAddr;
 use std::time::Duration;
 use vocab::{DomainName, Listen, Network, PortRange, Scheme, TimeSpan};
+use wasm_filters::WasmFilterSettings;
 
 /// The proxy door.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -118,6 +119,9 @@ pub struct Settings {
     /// A script in Luau that looks at requests and answers (`on_request`, `on_response`, `on_log`):
     /// its file, or in detail. Default: none.
     pub script: Option<LuauChoice>,
+    /// Filters in WebAssembly by proxy-wasm, in their order; builds with the feature `wasm` alone
+    /// have them. At most 16. Default none.
+    pub wasm: Vec<WasmFilterSettings>,
     /// The cache of what is fetched over `http:` and `https:` URLs. Default: none.
     pub cache: Option<http_cache::Settings>,
 }
@@ -175,6 +179,7 @@ impl Default for Settings {
             pac: PacSettings::default(),
             redirector: None,
             script: None,
+            wasm: Vec::new(),
             cache: None,
         }
     }

@@ -11,9 +11,10 @@ use crate::tls::ProxyTls;
 use crate::url_rules::UrlRules;
 use http_cache::HttpCache;
 use http_freshness::CachingRules;
+use http_front::{HookSettings, MessageHooks};
 use origins::{Origin, OriginLimits, Origins};
 use redirector::UrlRedirector;
-use scripting::{LuauScript, ScriptPlace};
+use scripting::ScriptPlace;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ pub(crate) struct ProxySetup {
     pub(crate) secure: Option<ProxyTls>,
     /// Programs that are asked about URLs; they go on over a reload that leaves them as they are.
     pub(crate) redirector: Option<Arc<UrlRedirector>>,
-    pub(crate) script: Option<LuauScript>,
+    pub(crate) hooks: Option<MessageHooks>,
     pub(crate) cache: Option<Arc<HttpCache>>,
     /// URLs that the cache leaves alone.
     pub(crate) never: Option<UrlRules>,
@@ -69,11 +70,11 @@ impl ProxySetup {
         let redirector = redirector.transpose().map_err(|why| {
             vec![Complaint::new("redirector", format!("it has no thread: {why}"))]
         })?;
-        let script = settings.script.as_ref().map(|wanted| {
-            let before = before.and_then(|setup| setup.script.as_ref());
-            LuauScript::open_at(ScriptPlace::Proxy, wanted, &parts.base, &parts.log, before)
-        });
-        let script = script.transpose().map_err(|why| vec![why])?;
+        let wanted = HookSettings { script: settings.script.as_ref(), wasm: &settings.wasm };
+        let known = before.and_then(|setup| setup.hooks.as_ref());
+        let hooks =
+            MessageHooks::open_at(ScriptPlace::Proxy, wanted, &parts.base, &parts.log, known);
+        let hooks = hooks.map_err(|why| vec![why])?;
         let outgoing = settings.outgoing();
         // Connections that left otherwise are not used on.
         let kept = before.filter(|setup| *setup.origins.dialer().outgoing() == outgoing);
@@ -84,7 +85,7 @@ impl ProxySetup {
             ),
             access,
             redirector,
-            script,
+            hooks,
             routes: ParentRoutes::new(&settings, before.map(|setup| &setup.routes)),
             fields: FieldPolicy::new(&settings),
             secure: ProxyTls::open(&settings, parts)?,

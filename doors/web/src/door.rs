@@ -12,8 +12,7 @@ use crate::table::SiteTable;
 use crate::tls::{self, ListenerFronts};
 use arc_swap::ArcSwap;
 use file_access::private_files::PrivateFiles;
-use http_front::DoorLimits;
-use scripting::LuauScript;
+use http_front::{DoorLimits, MessageHooks};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,11 +77,9 @@ impl WebDoor {
         self.state().sites.all.iter().map(|site| site.fastcgi.connections()).sum()
     }
 
-    /// Scripts of sites that are in force.
-    pub fn scripts(&self) -> Vec<LuauScript> {
-        let state = self.state();
-        let scripts = state.sites.all.iter().filter_map(|site| site.script.as_ref());
-        scripts.cloned().collect()
+    /// Scripts and filters of sites that are in force.
+    pub fn hooks(&self) -> Vec<MessageHooks> {
+        self.state().sites.all.iter().filter_map(|site| site.hooks.clone()).collect()
     }
 
     /// Lines that access logs have lost to a slow or full disk.

@@ -215,7 +215,7 @@ impl WebFastPath {
         if !site.handshake_demand.allows(context)
             || site.sends_on(context, forwarded).is_some()
             || site.auth.guards(&text)
-            || site.script.is_some()
+            || site.hooks.is_some()
             || site.rules.redirect(&text).is_some()
             // The other lane opens it once more.
             || site.fastcgi.script(&text).is_some()

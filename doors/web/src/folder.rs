@@ -17,9 +17,8 @@ use file_access::private_files::PrivateFiles;
 use http::{Request, Response};
 use http_engine::content::FileContent;
 use http_engine::{Body, Incoming};
-use http_front::{ConnectionContext, ConnectionSecurity};
+use http_front::{ConnectionContext, ConnectionSecurity, HookVisit};
 use ledger::Ledger;
-use scripting::ScriptVariables;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -137,8 +136,8 @@ impl SiteFolder {
                     let user = visitor.user.clone();
                     let (host, context) = visitor.into_parts();
                     let (host, context) = (host.as_str(), &context);
-                    let (ledger, variables) = (&self.ledger, &ScriptVariables::default());
-                    let mut visit = SiteVisit { site, host, user, context, variables, ledger, now };
+                    let (ledger, hooks) = (&self.ledger, &HookVisit::default());
+                    let mut visit = SiteVisit { site, host, user, context, hooks, ledger, now };
                     visit::answer(&mut visit, standing, target, &mut head, body).await
                 }
             },

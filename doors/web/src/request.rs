@@ -21,10 +21,9 @@ use http_body::Body as _;
 use http_engine::content::FileContent;
 use http_engine::{Body, Incoming, kind};
 use http_front::scripts::{self, ScriptedAsker, ScriptedClient};
-use http_front::{RequestTicket, host_of, page_of, target_authority};
+use http_front::{HookVisit, MessageHooks, RequestTicket, host_of, page_of, target_authority};
 use ledger::EventSubject;
 use policy::{Ask, Policy, RuleText, Verdict};
-use scripting::{LuauScript, ScriptVariables};
 use std::sync::Arc;
 use transport::clock;
 use vocab::{Action, DomainName, Door, Name, Now, RequestKind, Source};
@@ -62,25 +61,25 @@ pub(crate) async fn answer(
     let sources = site.map_or_else(Vec::new, |site| source_urls(site, context, &wish, &head));
     let verdict = decide(&policy, context, &wish, &sources, now);
     ticket.decided(verdict.action, verdict.cause);
-    let script = site.and_then(|site| site.script.as_ref());
-    let variables = script.map(LuauScript::variables).unwrap_or_default();
-    let client = scripted_client(context, &wish, &variables);
-    let log_hook = |script| scripts::log_hook(script, &client, &head.method, &head.uri);
-    ticket.on_close(script.and_then(log_hook));
+    let hooks = site.and_then(|site| site.hooks.as_ref());
+    let hook_visit = MessageHooks::visit(hooks);
+    let client = scripted_client(context, &wish, &hook_visit);
+    let log_hook = |hooks| scripts::log_hook(hooks, &client, &head.method, &head.uri);
+    ticket.on_close(hooks.and_then(log_hook));
 
     // act
     let rule = (verdict.action == Action::Block).then(|| rule_text(&policy, verdict, &wish));
-    let asker = |script| ScriptedAsker::of(script, &client, &head.method, &head.uri);
-    let asker = script.and_then(asker);
+    let asker = |hooks| ScriptedAsker::of(hooks, &client, &head.method, &head.uri);
+    let asker = hooks.and_then(asker);
     let outcome = match (rule, site, &mut wish.target) {
         (Some(rule), _, _) => WebOutcome::Blocked(rule),
         (None, _, Err(why)) if reads(&head) => WebOutcome::Refused(WebRefusal::Path(*why)),
         (None, _, Err(_)) => WebOutcome::Refused(WebRefusal::Method),
         (None, None, Ok(_)) => WebOutcome::NotOpened(NotOpened::NotFound),
         (None, Some(site), Ok(target)) => {
-            let (host, ledger, variables) = (wish.host.as_str(), &door.parts.ledger, &variables);
+            let (host, ledger, hooks) = (wish.host.as_str(), &door.parts.ledger, &hook_visit);
             let user = None;
-            let mut visit = SiteVisit { site, host, user, context, variables, ledger, now };
+            let mut visit = SiteVisit { site, host, user, context, hooks, ledger, now };
             let outcome = visit::answer(&mut visit, standing, target, &mut head, body).await;
             if let Some(line) = &mut line {
                 line.user(visit.user);
@@ -100,8 +99,8 @@ pub(crate) async fn answer(
     {
         response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
     }
-    if let Some((asker, script)) = asker.zip(site.and_then(|site| site.script.as_ref())) {
-        (response, payload, source) = asker.on_response(script, response).map_or_else(
+    if let Some((asker, hooks)) = asker.zip(site.and_then(|site| site.hooks.as_ref())) {
+        (response, payload, source) = asker.on_response(hooks, response).map_or_else(
             || (pages::luau_failed(), FilePayload::Buffered, Source::Failed),
             |response| (response, payload, source),
         );
@@ -137,10 +136,10 @@ fn read(head: &request::Parts, context: &WebContext) -> WebRequest {
 fn scripted_client<'r>(
     context: &WebContext,
     wish: &'r WebRequest,
-    variables: &'r ScriptVariables,
+    visit: &'r HookVisit,
 ) -> ScriptedClient<'r> {
     let (scheme, ip) = (context.scheme(), context.client_ip());
-    ScriptedClient { host: wish.host.as_str(), scheme, ip, variables }
+    ScriptedClient { host: wish.host.as_str(), scheme, ip, visit }
 }
 
 /// The URLs of the files that an answer is made of, where those are not the one asked for: rules

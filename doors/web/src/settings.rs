@@ -30,6 +30,7 @@ use settings::Text;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use vocab::{ByteSize, Listen, Network, Scheme};
+use wasm_filters::WasmFilterSettings;
 
 /// What a site keeps of its small files in memory, where nothing is said: the hot part of most
 /// sites.
@@ -116,6 +117,9 @@ pub struct SiteSettings {
     pub writers: Vec<Text<Network>>,
     /// A script in Luau that looks at requests and answers of the site. Default none.
     pub script: Option<LuauChoice>,
+    /// Filters in WebAssembly by proxy-wasm, in their order; builds with the feature `wasm` alone
+    /// have them. At most 16. Default none.
+    pub wasm: Vec<WasmFilterSettings>,
     /// An access log. Default none: the ledger has every request anyway.
     pub access_log: Option<AccessLogChoice>,
     /// True if every request without TLS is sent on to `https://` (308). Default false.
@@ -167,6 +171,7 @@ impl Default for SiteSettings {
             webdav: false,
             writers: Vec::new(),
             script: None,
+            wasm: Vec::new(),
             access_log: None,
             redirect_https: false,
             trusted_proxies: Vec::new(),

@@ -26,7 +26,8 @@ use cgi::ClientTrust;
 use file_access::beneath::RootError;
 use file_access::private_files::PrivateFiles;
 use http::HeaderValue;
-use scripting::{LuauScript, ScriptLog, ScriptPlace};
+use http_front::{HookSettings, MessageHooks};
+use scripting::{ScriptLog, ScriptPlace};
 use std::path::Path;
 use std::sync::Arc;
 use transport::clock;
@@ -57,7 +58,7 @@ pub(crate) struct Site {
     pub(crate) palimg: SiteSwitch,
     pub(crate) writing: Option<SiteWriting>,
     /// Asked about requests and answers.
-    pub(crate) script: Option<LuauScript>,
+    pub(crate) hooks: Option<MessageHooks>,
     pub(crate) log: Option<Arc<AccessLog>>,
     /// The port of HTTPS that every request in the clear is sent on to.
     redirect: Option<u16>,
@@ -129,7 +130,7 @@ impl Site {
         });
         let programs =
             SitePrograms::open(settings, base, private).map_err(|wrong| complaints.extend(wrong));
-        let script = open_script(settings, context, before).unwrap_or_else(|wrong| {
+        let hooks = open_hooks(settings, context, before).unwrap_or_else(|wrong| {
             complaints.push(wrong);
             None
         });
@@ -163,7 +164,7 @@ impl Site {
                 concat: settings.concat,
                 palimg: settings.palimg,
                 auth,
-                script,
+                hooks,
                 log,
                 redirect: settings
                     .redirect_https
@@ -176,16 +177,16 @@ impl Site {
     }
 }
 
-fn open_script(
+fn open_hooks(
     settings: &SiteSettings,
     context: &SiteContext<'_>,
     before: Option<&Site>,
-) -> Result<Option<LuauScript>, Complaint> {
-    let Some(choice) = &settings.script else { return Ok(None) };
+) -> Result<Option<MessageHooks>, Complaint> {
     let silent: ScriptLog = Arc::new(|_: &str| {});
     let log = context.script_log.unwrap_or(&silent);
-    let before = before.and_then(|before| before.script.as_ref());
-    LuauScript::open_at(ScriptPlace::Site, choice, context.base, log, before).map(Some)
+    let before = before.and_then(|before| before.hooks.as_ref());
+    let wanted = HookSettings { script: settings.script.as_ref(), wasm: &settings.wasm };
+    MessageHooks::open_at(ScriptPlace::Site, wanted, context.base, log, before)
 }
 
 fn open_log(log: &AccessLogChoice, base: &Path) -> Result<Arc<AccessLog>, Complaint> {

@@ -19,9 +19,9 @@ use crate::site::Site;
 use crate::write_visit::{self, WriteRequest};
 use http::{Method, request};
 use http_engine::Incoming;
+use http_front::HookVisit;
 use http_front::scripts::{self, ScriptedClient, ScriptedCourse};
 use ledger::Ledger;
-use scripting::ScriptVariables;
 use std::sync::Arc;
 use vocab::Now;
 
@@ -33,8 +33,8 @@ pub(crate) struct SiteVisit<'r> {
     /// The name that the client has proven.
     pub(crate) user: Option<Arc<str>>,
     pub(crate) context: &'r WebContext,
-    /// Variables that the hooks of its script in Luau keep for each other.
-    pub(crate) variables: &'r ScriptVariables,
+    /// State that the site's hooks share.
+    pub(crate) hooks: &'r HookVisit,
     /// Where scripts' complaints go.
     pub(crate) ledger: &'r Ledger,
     pub(crate) now: Now,
@@ -44,7 +44,7 @@ impl<'r> SiteVisit<'r> {
     /// The client, as scripts in Luau are told.
     fn scripted(&self) -> ScriptedClient<'r> {
         let (scheme, ip) = (self.context.scheme(), self.context.client_ip());
-        ScriptedClient { host: self.host, scheme, ip, variables: self.variables }
+        ScriptedClient { host: self.host, scheme, ip, visit: self.hooks }
     }
 }
 
@@ -162,16 +162,16 @@ async fn admit(
     identify(visit, path, head).await
 }
 
-/// Asks the site's script in Luau, which may change the head and where it leads; or returns what
-/// is answered instead.
+/// Asks the site's script and filters, which may change the head and where it leads; or returns
+/// what is answered instead.
 async fn consult(
     visit: &mut SiteVisit<'_>,
     target: &mut PathTarget,
     head: &mut request::Parts,
 ) -> Result<(), WebOutcome> {
-    let Some(script) = &visit.site.script else { return Ok(()) };
-    let client = visit.scripted();
-    match scripts::on_request(script, &client, &head.method, &mut head.uri, &mut head.headers) {
+    let Some(hooks) = &visit.site.hooks else { return Ok(()) };
+    let (client, request::Parts { method, uri, headers, .. }) = (visit.scripted(), &mut *head);
+    match scripts::on_request(hooks, &client, method, uri, headers) {
         ScriptedCourse::Same => Ok(()),
         ScriptedCourse::Failed => Err(WebOutcome::LuauFailed),
         ScriptedCourse::Answered(answer) => Err(WebOutcome::Luau(answer)),

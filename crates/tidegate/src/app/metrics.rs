@@ -105,20 +105,12 @@ impl ProgramGauges {
             signer: app.signer.counts(),
             collected: app.collected(),
             gateway: app.gateway_door().as_deref().map(OfGateway::of),
-            scripts: script_counts(app),
+            scripts: app.script_counts(),
             gateway_upgrades: app.gateway_upgrades(),
             unfinished: app.unfinished_requests(),
             panics: panics::counts(),
         }
     }
-}
-
-fn script_counts(app: &RunningApp) -> BTreeMap<String, ScriptCounts> {
-    let mut counts: BTreeMap<String, ScriptCounts> = BTreeMap::new();
-    for script in app.scripts() {
-        counts.entry(script.name().to_owned()).or_default().add(script.counts());
-    }
-    counts
 }
 
 fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> fmt::Result {

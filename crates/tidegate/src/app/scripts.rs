@@ -10,38 +10,60 @@ use door_gateway::GatewayDoor;
 use door_proxy::ProxyDoor;
 use door_web::WebDoor;
 use fetch::{RepeatableRequest, Url, WholeBounds, whole};
+use http_front::MessageHooks;
 use origins::{Dialer, OriginLimits, Origins};
 use policy::VerdictHook;
 use scripting::{
-    DecisionScript, FetchTrouble, LuauScript, ScriptFetch, ScriptFetchAnswer, ScriptFetcher,
-    ScriptLog,
+    DecisionScript, FetchTrouble, LuauScript, ScriptCounts, ScriptFetch, ScriptFetchAnswer,
+    ScriptFetcher, ScriptLog,
 };
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use tokio::runtime::{Builder, LocalOptions};
+use wasm_filters::FilterChain;
 
 /// Redirects that a fetch follows.
 const REDIRECTS_MAX: u8 = 5;
 
 impl OpenDoors {
+    /// Scripts and filters in force at the HTTP doors.
+    fn hooks(&self) -> Vec<MessageHooks> {
+        let proxy = self.get::<ProxyDoor>().and_then(|door| door.hooks());
+        let gateway = self.get::<GatewayDoor>().into_iter().flat_map(|door| door.hooks());
+        let web = self.get::<WebDoor>().into_iter().flat_map(|door| door.hooks());
+        proxy.into_iter().chain(gateway).chain(web).collect()
+    }
+
     /// The scripts in force, one that stands in several places more than once.
     fn scripts(&self) -> Vec<LuauScript> {
         let dns = self.dns.as_ref().and_then(|door| door.script());
-        let proxy = self.get::<ProxyDoor>().and_then(|door| door.script());
-        let mut scripts: Vec<LuauScript> = dns.into_iter().chain(proxy).collect();
-        scripts.extend(self.get::<GatewayDoor>().into_iter().flat_map(|door| door.scripts()));
-        scripts.extend(self.get::<WebDoor>().into_iter().flat_map(|door| door.scripts()));
-        scripts
+        let http = self.hooks();
+        dns.into_iter().chain(http.iter().filter_map(MessageHooks::script).cloned()).collect()
     }
 }
 
 impl RunningApp {
     /// The scripts in force, of the policy and at all doors.
-    pub(super) fn scripts(&self) -> Vec<LuauScript> {
+    fn scripts(&self) -> Vec<LuauScript> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut scripts = running.doors.scripts();
         scripts.extend(self.decision_script());
         scripts
+    }
+
+    /// Counts of scripts and filters, by the names of their files.
+    pub(super) fn script_counts(&self) -> BTreeMap<String, ScriptCounts> {
+        let mut counts: BTreeMap<String, ScriptCounts> = BTreeMap::new();
+        let mut add = |name: &str, of: ScriptCounts| {
+            counts.entry(name.to_owned()).or_default().add(of);
+        };
+        self.scripts().iter().for_each(|script| add(script.name(), script.counts()));
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let hooks = running.doors.hooks();
+        let filters = hooks.iter().filter_map(MessageHooks::filters);
+        filters.flat_map(FilterChain::counts).for_each(|(name, of)| add(name, of));
+        counts
     }
 
     fn decision_script(&self) -> Option<LuauScript> {

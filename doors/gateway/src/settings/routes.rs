@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
 use vocab::{ByteSize, Complaint, Listen, Network, TimeSpan};
+use wasm_filters::WasmFilterSettings;
 
 /// A route: the requests that it is for, where they go, and what is changed on the way.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -91,6 +92,9 @@ pub struct RouteSettings {
     pub forward_auth: Option<ForwardAuthSettings>,
     /// A script in Luau that looks at requests and answers of the route. Default none.
     pub script: Option<LuauChoice>,
+    /// Filters in WebAssembly by proxy-wasm, in their order; builds with the feature `wasm` alone
+    /// have them. At most 16. Default none.
+    pub wasm: Vec<WasmFilterSettings>,
     /// The pool that the rest goes to. Where it is absent, the routes that follow decide.
     pub pool: Option<String>,
     /// Whole segments that are taken off the beginning of the path before a server of the pool is
@@ -175,6 +179,7 @@ impl Default for RouteSettings {
             auth: None,
             forward_auth: None,
             script: None,
+            wasm: Vec::new(),
             pool: None,
             strip_prefix: None,
             rewrite: None,

@@ -8,6 +8,7 @@
 mod edge;
 mod gateway;
 mod gateway_cache;
+mod gateway_filters;
 mod gateway_framing;
 mod gateway_guards;
 mod gateway_reproxy;

@@ -7,6 +7,7 @@ use crate::url_rules;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use vocab::{Complaint, Door, Listen, TimeSpan};
+use wasm_filters::WasmFilterSettings;
 
 /// A quiet tunnel is kept at most a day: long enough for any push channel.
 const TUNNEL_IDLE_MAX: Duration = Duration::from_hours(24);
@@ -43,6 +44,7 @@ impl Settings {
             let wrong = script.settings().check();
             complaints.extend(wrong.into_iter().map(|it| it.under("script")));
         }
+        complaints.extend(WasmFilterSettings::check_all(&self.wasm));
         if let Some(redirector) = &self.redirector {
             complaints.extend(redirector.check().into_iter().map(|it| it.under("redirector")));
         }

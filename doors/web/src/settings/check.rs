@@ -14,6 +14,7 @@ use crate::rules::SiteRules;
 use http::header::STRICT_TRANSPORT_SECURITY;
 use std::collections::HashSet;
 use vocab::{Complaint, Door, Listen, Scheme};
+use wasm_filters::WasmFilterSettings;
 
 /// Sites of one door: more are better told apart by folders below one root.
 const SITES_MAX: usize = 1024;
@@ -69,6 +70,7 @@ impl SiteSettings {
         if let Some(script) = &self.script {
             complaints.extend(script.settings().check().into_iter().map(under("script")));
         }
+        complaints.extend(WasmFilterSettings::check_all(&self.wasm));
         if let Some(log) = &self.access_log {
             complaints.extend(log.check().into_iter().map(under("access_log")));
         }

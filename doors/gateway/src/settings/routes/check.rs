@@ -10,6 +10,7 @@ use settings::Text;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use vocab::Complaint;
+use wasm_filters::WasmFilterSettings;
 
 /// Protocols of one route: each is held against what a request asks for.
 const UPGRADES_MAX: usize = 8;
@@ -28,6 +29,7 @@ impl RouteSettings {
         complaints.extend(self.check_guards());
         let script = self.script.as_ref().map(|script| script.settings().check());
         complaints.extend(script.into_iter().flatten().map(|it| it.under("script")));
+        complaints.extend(WasmFilterSettings::check_all(&self.wasm));
         complaints.extend(self.check_edge());
         complaints.extend(self.check_upgrade());
         complaints.extend(self.check_slashes());
