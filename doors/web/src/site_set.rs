@@ -55,13 +55,14 @@ impl SiteSet {
         Ok(Self { all, settings: settings.to_vec(), tables })
     }
 
-    /// The site with this number, if nothing about it is another. One that asks for passwords or a
-    /// script is opened anew: its files may have changed.
+    /// The site with this number, if nothing about it is another. One that asks for passwords, a
+    /// script or filters is opened anew: its files may have changed.
     fn same(&self, number: usize, settings: &SiteSettings, base: &Path) -> Option<Arc<Site>> {
         let site = self.all.get(number)?;
         let is_same = self.settings.get(number) == Some(settings)
             && settings.auth.is_empty()
             && settings.script.is_none()
+            && settings.wasm.is_empty()
             // A folder that is gone is complained about.
             && base.join(&settings.root).is_dir();
         is_same.then(|| Arc::clone(site))

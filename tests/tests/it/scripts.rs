@@ -354,3 +354,16 @@ fn entries_of_a_feed_are_there_for_whoever_asks_since_a_moment() {
     assert_eq!(stream(0).matches("<entry>").count(), 2, "{}", stream(0));
     assert!(!stream(4_000_000_000).contains("<entry>"));
 }
+
+#[test]
+fn a_build_without_webassembly_refuses_filters_and_names_the_feature() {
+    let scratch = Scratch::new();
+    let routes = "    - { path: \"/\", answer: {}, wasm: [{ file: a.wasm }] }";
+    let file = scratch.write("edge.yaml", &gateway(routes)).display().to_string();
+    let checked = tidegate::run(&["--config", &file, "check"]);
+    assert_eq!(checked.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&checked.stderr).into_owned();
+    assert!(told.contains("gateway.routes.0.wasm: this build has no WebAssembly"), "{told}");
+    assert!(told.contains("--features wasm"), "{told}");
+    assert_eq!(told.matches("WebAssembly").count(), 1, "{told}");
+}

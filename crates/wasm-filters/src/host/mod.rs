@@ -19,11 +19,10 @@ use std::fmt;
 use wasmtime::{Engine, ExternType, Linker, Module, Val, ValType};
 
 /// Functions of the ABI that are there and say that they are not served.
-const UNSERVED: [&str; 20] = [
+const UNSERVED: [&str; 17] = [
     "proxy_call_foreign_function",
     "proxy_close_stream",
     "proxy_dequeue_shared_queue",
-    "proxy_dispatch_http_call",
     "proxy_enqueue_shared_queue",
     "proxy_get_buffer_status",
     "proxy_get_status",
@@ -35,10 +34,8 @@ const UNSERVED: [&str; 20] = [
     "proxy_http_call",
     "proxy_register_shared_queue",
     "proxy_resolve_shared_queue",
-    "proxy_send_http_response",
     "proxy_set_buffer_bytes",
     "proxy_set_property",
-    "proxy_set_shared_queue",
     "proxy_set_tick_period_milliseconds",
 ];
 

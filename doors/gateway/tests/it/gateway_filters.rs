@@ -5,6 +5,7 @@ use crate::support;
 
 use door_gateway::{LuauChoice, OnScriptError};
 use support::{Gateway, Origin, ask, ok, parts, simple, start};
+use test_support::OriginReply;
 use wasm_filters::WasmFilterSettings;
 
 /// Passes `x-user` on as `x-team`, answers requests with `x-no`, traps at `x-trap`, loops at
@@ -65,7 +66,8 @@ fn request(gateway: &Gateway, fields: &str) -> String {
 #[test]
 fn a_filter_changes_what_a_server_reads_and_what_the_client_gets() {
     let server = Origin::start(|_, _, _| {
-        "HTTP/1.1 200 OK\r\ncontent-length: 1\r\nserver: nginx\r\n\r\nx".to_owned()
+        let answer = "HTTP/1.1 200 OK\r\ncontent-length: 1\r\nserver: nginx\r\n\r\nx";
+        OriginReply::Keep(answer.to_owned())
     });
     let gateway = filtered(&server, OnScriptError::Fail);
     let answer = request(&gateway, "X-User: ann\r\n");

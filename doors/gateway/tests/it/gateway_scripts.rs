@@ -164,7 +164,8 @@ fn faults_cost_their_own_requests_and_are_counted() {
             assert!(!answer.contains("hello.luau") && !answer.contains("fine"), "{answer}");
             let passing = scripted(server.address, &source, on_error(OnScriptError::Pass));
             assert!(get(&passing, "/a").ends_with("fine"), "{hook} {fault}");
-            let script = &passing.door.scripts()[0];
+            let hooks = passing.door.hooks();
+            let script = hooks[0].script().unwrap();
             assert_eq!((script.name(), script.counts().errors), ("hello.luau", 1));
         }
     }

@@ -140,7 +140,8 @@ fn a_faulty_script_fails_its_own_requests_or_lets_them_pass() {
     assert_eq!(failed, 3);
     let told = edge.told.lock().unwrap().join("\n");
     assert!(told.contains("a.luau:3: in on_request"), "{told}");
-    let script = &edge.door.scripts()[0];
+    let hooks = edge.door.hooks();
+    let script = hooks[0].script().unwrap();
     let counts = script.counts();
     assert_eq!((script.name(), counts.errors, counts.ended), ("a.luau", 3, 1));
 

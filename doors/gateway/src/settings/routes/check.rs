@@ -72,6 +72,7 @@ impl RouteSettings {
             ("auth", self.auth.is_some()),
             ("forward_auth", self.forward_auth.is_some()),
             ("script", self.script.is_some()),
+            ("wasm", !self.wasm.is_empty()),
         ];
         let guards = guards.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| {
             Complaint::new(name, "the route leads nowhere, so no request gets past it anyway")
