@@ -19,6 +19,13 @@ fuzz_target!(|data: &[u8]| {
     let _ = (reply::addresses(data).count(), reply::services(data).count());
     let _ = (reply::has_type(data, 1), reply::least_ttl(data));
     let _ = reply::any_alias(data, |name| name.as_str().is_empty());
+    let mut shorter = data.to_vec();
+    if reply::leave_out(&mut shorter, |record| record.rtype == 1).is_ok() {
+        let others = reply::records(data).filter(|record| record.rtype != 1).count();
+        assert_eq!(reply::records(&shorter).count(), others);
+    } else {
+        assert_eq!(shorter, data);
+    }
     let mut out = data.to_vec();
     reply::set_ttls(&mut out, |ttl| ttl.min(60));
     assert_eq!((out.len(), reply::records(&out).count()), (data.len(), records));

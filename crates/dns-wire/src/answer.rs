@@ -235,6 +235,11 @@ impl WireAnswer {
         matches!(self.rcode(), RCODE_NOERROR | RCODE_NXDOMAIN)
     }
 
+    /// True if its answer section holds records, of whatever type.
+    pub fn has_answers(&self) -> bool {
+        self.wire[6..8] != [0, 0]
+    }
+
     /// True if it answers `question` (name, type, class), whatever the case of letters.
     pub fn matches(&self, question: &[u8]) -> bool {
         self.wire[HEADER_BYTES..usize::from(self.records_at)].eq_ignore_ascii_case(question)

@@ -10,6 +10,7 @@ mod ask;
 pub mod ask_options;
 mod codes;
 pub mod json;
+mod leave_out;
 pub mod options;
 mod query;
 mod record_data;

@@ -4,6 +4,8 @@
 //! it, and [`finish`] makes it fit for the client. Everything here walks a message that may be
 //! foreign, so nothing is taken on trust. Called by the pipeline's machine and the DNS door.
 
+pub use crate::leave_out::{CannotLeaveOut, leave_out};
+
 use crate::codes::{CLASS_IN, Ede, record_type};
 use crate::query::DnsQuery;
 use crate::synthesize;
@@ -44,7 +46,7 @@ pub struct ReplyRecord<'m> {
     pub ttl: u32,
     /// Data; names in it may be compressed.
     pub data: &'m [u8],
-    places: wire::WireRecord,
+    pub(crate) places: wire::WireRecord,
 }
 
 /// Where a service stands (RFC 2782): what an SRV record says.
@@ -91,6 +93,16 @@ pub fn addresses(message: &[u8]) -> impl Iterator<Item = IpAddr> + '_ {
     records(message)
         .take_while(|record| record.section == MessageSection::Answer)
         .filter_map(|record| address(record.rtype, record.class, record.data))
+}
+
+/// The longest TTL of the addresses in the answer section, in seconds.
+pub fn address_ttl(message: &[u8]) -> u32 {
+    records(message)
+        .take_while(|record| record.section == MessageSection::Answer)
+        .filter(|record| address(record.rtype, record.class, record.data).is_some())
+        .map(|record| record.ttl)
+        .max()
+        .unwrap_or(0)
 }
 
 /// The SRV records in the answer section; one that is malformed is left out.
@@ -278,7 +290,7 @@ impl MovedParts {
 }
 
 /// True if the name from `at` to `end` ends with a pointer.
-fn ends_with_pointer(message: &[u8], at: usize, end: usize) -> bool {
+pub(crate) fn ends_with_pointer(message: &[u8], at: usize, end: usize) -> bool {
     let mut here = at;
     while here < end {
         let length = usize::from(message[here]);
@@ -375,7 +387,7 @@ fn cut(limit: usize, start: usize, out: &mut Vec<u8>) {
 }
 
 /// Where the one question ends; none where there is not one.
-fn question_end(message: &[u8]) -> Option<usize> {
+pub(crate) fn question_end(message: &[u8]) -> Option<usize> {
     if wire::u16_at(message, 4) != Ok(1) {
         return None;
     }

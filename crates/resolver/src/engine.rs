@@ -8,6 +8,7 @@
 //! so that no other thread stands between ([`local_engine`]).
 
 pub(crate) mod attempts;
+pub(crate) mod ballot;
 pub(crate) mod command;
 pub(crate) mod delivery;
 pub(crate) mod failure_memory;

@@ -37,14 +37,14 @@ pub use settings::address::{
 };
 pub use settings::cache::{CacheSettings, StaleMode};
 pub use settings::pin::{BadPin, KeyPin};
-pub use settings::probe::{PROBE_PORTS_MAX, ProbeAddresses, ProbeSettings};
+pub use settings::probe::{PROBE_PORTS_MAX, ProbeAddresses, ProbeSettings, is_public_address};
 pub use settings::upstream::{
     CertificateCheck, DOMAINS_MAX, FamilyChoice, PipelineMode, QueryLetters, TrustAd,
     UpstreamCookieMode, UpstreamDetails, UpstreamSettings,
 };
 pub use settings::{
-    CACHES_MAX, CONCURRENT_DEFAULT, GROUPS_MAX, GroupSettings, ResolverSettings, SelectionStrategy,
-    UPSTREAMS_MAX,
+    CACHES_MAX, CONCURRENT_DEFAULT, GROUPS_MAX, GroupSettings, ResolverSettings, ResponseSelection,
+    SelectionStrategy, UPSTREAMS_MAX,
 };
 pub use upstream::record::{UpstreamStanding, UpstreamStats};
 pub use upstream::socks::{BadProxy, SocksCredentials, SocksProxy, connect as connect_through};

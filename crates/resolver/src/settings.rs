@@ -59,6 +59,13 @@ pub struct GroupSettings {
     /// at once, connects to the addresses that they answer, and puts the fastest first. Default
     /// `race`.
     pub strategy: SelectionStrategy,
+    /// Answer that counts where upstreams that are asked at once disagree. `first`: the first that
+    /// says there are records, or that there are none. `fastest`: the first at all, failures among
+    /// them. `balanced`: one with records at once, an empty one ("no such name", nothing of the
+    /// type) after 100 ms. `prefer_positive`: an empty one when all that were asked have answered,
+    /// or the time is up. `consensus`: an empty one when two agree on it, or likewise. Not with the
+    /// strategy `fastest_address`. Default `first`.
+    pub response_selection: ResponseSelection,
     /// Measuring for the strategy `fastest_address`.
     pub probe: ProbeSettings,
     /// Number of upstreams that are asked one question at once, at most: a race begins with so
@@ -90,6 +97,23 @@ pub enum SelectionStrategy {
     FastestAddress,
 }
 
+/// Tells which answer counts where upstreams disagree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResponseSelection {
+    /// The first that is an answer: with records, or that there are none.
+    #[default]
+    First,
+    /// The first at all, failures among them.
+    Fastest,
+    /// One with records at once, an empty one a moment later.
+    Balanced,
+    /// One with records at once, an empty one when all have answered.
+    PreferPositive,
+    /// One with records at once, an empty one when two agree on it.
+    Consensus,
+}
+
 impl Default for ResolverSettings {
     fn default() -> Self {
         Self { groups: vec![GroupSettings::default()], caches: vec![CacheSettings::default()] }
@@ -103,6 +127,7 @@ impl Default for GroupSettings {
             name: String::new(),
             upstreams: vec![address("https://dns.quad9.net/dns-query"), address("tls://1.1.1.1")],
             strategy: SelectionStrategy::default(),
+            response_selection: ResponseSelection::default(),
             probe: ProbeSettings::default(),
             concurrent: CONCURRENT_DEFAULT,
             bootstrap: Vec::new(),
@@ -181,6 +206,14 @@ impl GroupSettings {
         if !CONCURRENT.contains(&self.concurrent) {
             let message = format!("{} is out of bounds", self.concurrent);
             complaints.push(Complaint::new("concurrent", message).remedy("from 1 to 32"));
+        }
+        if self.strategy == SelectionStrategy::FastestAddress
+            && self.response_selection != ResponseSelection::First
+        {
+            let message = "the strategy fastest_address chooses among the answers itself";
+            complaints.push(
+                Complaint::new("response_selection", message).remedy("leave one of the two out"),
+            );
         }
         complaints.extend(self.probe.check().into_iter().map(|it| it.under("probe")));
         if !TIMEOUT.contains(&self.timeout.0.0) {

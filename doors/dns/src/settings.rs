@@ -36,7 +36,8 @@ use policy::BlockStyle;
 use rate_limit::RateLimitSettings;
 use rebinding::RebindingSettings;
 use resolver::{
-    CacheSettings, GroupSettings, PlainServer, ProbeSettings, SelectionStrategy, UpstreamSettings,
+    CacheSettings, GroupSettings, PlainServer, ProbeSettings, ResponseSelection, SelectionStrategy,
+    UpstreamSettings,
 };
 use response_rate_limit::ResponseRateLimitSettings;
 use schemars::JsonSchema;
@@ -76,6 +77,13 @@ pub struct Settings {
     /// Choice among several upstreams: `race`, `ordered`, `fastest`, `random` or `fastest_address`
     /// (all are asked, and the address that connects soonest comes first). Default `race`.
     pub strategy: SelectionStrategy,
+    /// Answer that counts where upstreams that are asked at once disagree. `first`: the first that
+    /// says there are records, or that there are none. `fastest`: the first at all, failures among
+    /// them. `balanced`: one with records at once, an empty one ("no such name", nothing of the
+    /// type) after 100 ms. `prefer_positive`: an empty one when all that were asked have answered,
+    /// or the time is up. `consensus`: an empty one when two agree on it, or likewise. Not with the
+    /// strategy `fastest_address`. Default `first`.
+    pub response_selection: ResponseSelection,
     /// Measuring for the strategy `fastest_address`.
     pub probe: ProbeSettings,
     /// The cache of answers, shared by all doors that look names up.
@@ -180,6 +188,7 @@ impl Default for Settings {
             doh: DohSettings::default(),
             upstreams: resolver.upstreams,
             strategy: resolver.strategy,
+            response_selection: resolver.response_selection,
             probe: resolver.probe,
             cache: CacheSettings::default(),
             bootstrap: resolver.bootstrap,

@@ -4,6 +4,7 @@
 //! itself; [`super::race`] does. A place in the table is used again, so a late answer is told apart
 //! by a serial number.
 
+use super::ballot::AnswerBallot;
 use super::fair_shares::FairShares;
 use super::fastest::GatheredAnswers;
 use super::flight_id::FlightId;
@@ -39,6 +40,8 @@ pub(crate) struct QuestionFlight {
     pub(crate) second_best: Result<UpstreamAnswer, ExchangeError>,
     /// Answers so far, where the first answer is not the end of it.
     pub(crate) gathered: Option<Box<GatheredAnswers>>,
+    /// Empty answers that are held back for one with records.
+    pub(crate) ballot: Option<Box<AnswerBallot>>,
     /// The share that it counts in.
     pub(crate) share: u16,
     /// From then on it has had its chance, and gives way to others of the same share.
@@ -147,7 +150,8 @@ impl QuestionFlights {
             let impatient =
                 matches!(flight.caller_patience, CallerPatience::Until(until) if until <= now);
             let gathered = flight.gathered.as_ref().is_some_and(|it| it.is_due(now));
-            impatient || gathered || flight.deadline <= now || flight.hedge_at <= now
+            let held = flight.ballot.as_ref().is_some_and(|it| it.is_due(now));
+            impatient || gathered || held || flight.deadline <= now || flight.hedge_at <= now
         };
         self.table
             .iter()

@@ -6,7 +6,7 @@
 
 use crate::settings::plan::PlannedGroup;
 use crate::settings::probe::ProbeTarget;
-use crate::settings::{SelectionStrategy, UPSTREAMS_MAX};
+use crate::settings::{ResponseSelection, SelectionStrategy, UPSTREAMS_MAX};
 use crate::upstream::bootstrap::BootstrapResolver;
 use crate::upstream::exchange::ReadyUpstream;
 use crate::upstream::means::ExchangeMeans;
@@ -31,6 +31,7 @@ pub(crate) struct UpstreamGroup {
     /// Those responsible for a domain, by its wire form.
     special: HashMap<Box<[u8]>, Vec<u8>>,
     strategy: SelectionStrategy,
+    pub(crate) selection: ResponseSelection,
     pub(crate) concurrent: usize,
     /// How addresses are measured; none where they are not.
     pub(crate) probe_target: Option<ProbeTarget>,
@@ -74,6 +75,7 @@ impl UpstreamGroup {
             general: Vec::new(),
             special: HashMap::new(),
             strategy: plan.strategy,
+            selection: plan.selection,
             concurrent: plan.concurrent.into(),
             probe_target: plan.probe_target,
             timeout: plan.timeout,

@@ -205,6 +205,7 @@ impl QueryRace {
         let id = self.flights.insert(QuestionFlight {
             identity,
             gathered,
+            ballot: None,
             deadline: now + group.timeout,
             group,
             order,
@@ -295,16 +296,49 @@ impl QueryRace {
         upstream: &ReadyUpstream,
         outcome: Result<WireAnswer, ExchangeError>,
     ) {
+        let Some(flight) = self.flights.get(id) else { return };
+        let rule = flight.group.selection;
         match outcome {
-            Ok(answer) if answer.is_definite() => {
+            Ok(answer) if rule.takes_at_once(&answer) => {
                 let upstream = Arc::clone(&upstream.name);
                 self.gather(id, UpstreamAnswer { answer, upstream });
             }
+            Ok(answer) if answer.is_definite() => {
+                let upstream = Arc::clone(&upstream.name);
+                self.hold_back(id, UpstreamAnswer { answer, upstream });
+            }
             Ok(_) | Err(_) => {
+                // Those that were asked decide, once one of them has given an answer.
+                let is_open = flight.ballot.is_none();
                 self.note(id, upstream, outcome);
-                self.start_next(id);
+                if is_open {
+                    self.start_next(id);
+                }
                 self.finish_if_over(id);
             }
+        }
+    }
+
+    /// Holds an empty answer back for one with records, as long as the group's rule has it.
+    fn hold_back(&mut self, id: FlightId, found: UpstreamAnswer) {
+        let now = self.time.now;
+        let Some(flight) = self.flights.get_mut(id) else { return };
+        flight.running = flight.running.saturating_sub(1);
+        flight.hedge_at = flight.deadline;
+        let rule = flight.group.selection;
+        let ballot = flight.ballot.get_or_insert_default();
+        ballot.add(found, rule, now);
+        if ballot.is_decided(rule) {
+            return self.count_out(id);
+        }
+        self.finish_if_over(id);
+    }
+
+    /// Ends a question with the empty answer that was held back.
+    fn count_out(&mut self, id: FlightId) {
+        let ballot = self.flights.get_mut(id).and_then(|flight| flight.ballot.as_mut());
+        if let Some(found) = ballot.and_then(|ballot| ballot.take()) {
+            self.finish(id, Ok(found));
         }
     }
 
@@ -348,6 +382,9 @@ impl QueryRace {
             if flight.gathered.as_ref().is_some_and(|it| it.has_answer()) {
                 return self.measure(id);
             }
+            if flight.ballot.is_some() {
+                return self.count_out(id);
+            }
             let outcome =
                 std::mem::replace(&mut flight.second_best, Err(ExchangeError::Unreachable));
             self.finish(id, outcome);
@@ -370,7 +407,8 @@ impl QueryRace {
         for id in self.flights.due_flights(now) {
             let Some(flight) = self.flights.get_mut(id) else { continue };
             if flight.deadline <= now {
-                let gathered = flight.gathered.as_mut().and_then(|it| it.first());
+                let held = flight.ballot.as_mut().and_then(|it| it.take());
+                let gathered = flight.gathered.as_mut().and_then(|it| it.first()).or(held);
                 let outcome = gathered.map_or_else(
                     || std::mem::replace(&mut flight.second_best, Err(ExchangeError::Timeout)),
                     Ok,
@@ -380,6 +418,10 @@ impl QueryRace {
             }
             if flight.gathered.as_ref().is_some_and(|it| it.is_due(now)) {
                 self.measure(id);
+                continue;
+            }
+            if flight.ballot.as_ref().is_some_and(|it| it.is_due(now)) {
+                self.count_out(id);
                 continue;
             }
             let hedge = flight.hedge_at <= now && flight.running < flight.group.concurrent;

@@ -3,7 +3,7 @@
 use super::address::{UpstreamAddress, UpstreamHost, UpstreamProtocol};
 use super::dial_settings::UpstreamReach;
 use super::probe::ProbeTarget;
-use crate::settings::{GroupSettings, ResolverSettings, SelectionStrategy};
+use crate::settings::{GroupSettings, ResolverSettings, ResponseSelection, SelectionStrategy};
 use crate::upstream::record::{ListedUpstream, UpstreamRecord};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ pub(crate) struct PlannedGroup {
     pub(crate) name: Arc<str>,
     pub(crate) upstreams: Vec<PlannedUpstream>,
     pub(crate) strategy: SelectionStrategy,
+    pub(crate) selection: ResponseSelection,
     pub(crate) concurrent: u8,
     /// How addresses are measured; none where they are not.
     pub(crate) probe_target: Option<ProbeTarget>,
@@ -92,6 +93,7 @@ impl PlannedGroup {
             name: settings.name.as_str().into(),
             upstreams,
             strategy: settings.strategy,
+            selection: settings.response_selection,
             concurrent: settings.concurrent,
             probe_target: (settings.strategy == SelectionStrategy::FastestAddress)
                 .then(|| settings.probe.target()),

@@ -91,7 +91,7 @@ impl ProbeTarget {
     /// True if `address` may be tried. Nobody listens at what is no address of one host.
     pub(crate) fn allows(&self, address: IpAddr) -> bool {
         match self.addresses {
-            ProbeAddresses::Public => is_public(address),
+            ProbeAddresses::Public => is_public_address(address),
             ProbeAddresses::Any => !address.is_unspecified() && !address.is_multicast(),
         }
     }
@@ -99,7 +99,7 @@ impl ProbeTarget {
 
 /// True if `address` means the same host everywhere (RFC 6890). What holds an IPv4 address within
 /// an IPv6 one does not: it may be a way to a private one.
-fn is_public(address: IpAddr) -> bool {
+pub fn is_public_address(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {
             let [a, b, c, _] = v4.octets();

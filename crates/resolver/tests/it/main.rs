@@ -9,6 +9,7 @@ mod fastest;
 mod groups;
 mod hostile;
 mod keeping;
+mod selection;
 mod streams;
 
 use dns_wire::record_type;

@@ -106,6 +106,7 @@ impl Settings {
             name: name.into(),
             upstreams,
             strategy,
+            response_selection: self.response_selection,
             probe: self.probe.clone(),
             concurrent: self.concurrent,
             bootstrap: self.bootstrap.clone(),
