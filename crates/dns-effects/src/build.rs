@@ -7,8 +7,9 @@ use super::download::{AtStart, DownloadEffect};
 use super::hook::{self, HookEffect};
 use super::jobs::JobDuty;
 use super::orders::EffectLever;
+use super::router::RouterEffect;
 use super::script::ScriptEffect;
-use super::sets::WriteTarget;
+use super::sets::{RecentAdditions, WriteTarget};
 use super::settings::{EffectSettings, EffectSpec, JobSettings, SetTarget};
 use super::targets::SetTargets;
 use super::thread::{EffectAction, EffectWorker};
@@ -25,14 +26,25 @@ pub(super) struct BuiltEffect {
 /// Tells how it is set off.
 pub(super) enum EffectDispatch {
     /// To these sets, by their numbers at the writer.
-    Sets {
-        v4: Option<u16>,
-        v6: Option<u16>,
-    },
+    Sets { v4: Option<u16>, v6: Option<u16> },
     Queue {
         trigger: EffectLever,
         at_start: AtStart,
+        /// Addresses that it was told of a moment ago; none where it is told of all.
+        recent: Option<RecentAdditions>,
     },
+}
+
+impl EffectDispatch {
+    /// The same for what is told of an address once in a while.
+    fn with_recent(self, notes: RecentAdditions) -> Self {
+        match self {
+            Self::Queue { trigger, at_start, .. } => {
+                Self::Queue { trigger, at_start, recent: Some(notes) }
+            }
+            sets @ Self::Sets { .. } => sets,
+        }
+    }
 }
 
 /// A job with what it sets off.
@@ -75,6 +87,11 @@ impl EffectBuild {
                 // One run after the other: two would write the same files.
                 self.queue(EffectAction::Download(download), &counts, 1, 1, at_start)
             }
+            EffectSpec::RosAddressList(spec) => {
+                let deed = EffectAction::Router(Box::new(RouterEffect::read(spec)?));
+                let queue = self.queue(deed, &counts, spec.queue_size, 1, AtStart::Nothing);
+                queue.with_recent(RecentAdditions::new())
+            }
             EffectSpec::Reload(what) => {
                 self.queue(EffectAction::Reload(what.clone()), &counts, 1, 1, AtStart::Nothing)
             }
@@ -111,6 +128,7 @@ impl EffectBuild {
         EffectDispatch::Queue {
             trigger: EffectLever { queue: sender, counts: Arc::clone(counts) },
             at_start,
+            recent: None,
         }
     }
 }

@@ -42,7 +42,7 @@ struct FailureCounts {
 pub struct EffectStats {
     /// What it is called in the configuration.
     pub name: String,
-    /// `ipset`, `nftset`, `http_request`, `script`, `download` or `reload`.
+    /// `ipset`, `nftset`, `http_request`, `script`, `download`, `ros_address_list` or `reload`.
     pub kind: &'static str,
     /// Taken up. For sets: addresses.
     pub triggered: u64,

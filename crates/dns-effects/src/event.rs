@@ -50,6 +50,8 @@ pub struct GivenAnswer<'e> {
     pub rcode: u16,
     /// The addresses in its A and AAAA records, up to [`ADDRESSES_MAX`].
     pub addresses: &'e [IpAddr],
+    /// The longest TTL of these records, in seconds.
+    pub ttl_s: u32,
 }
 
 /// An event, kept until its effect is carried out.
@@ -58,6 +60,7 @@ pub(super) struct EffectOccurrence {
     pub(super) question: Option<Box<KeptQuestion>>,
     pub(super) rcode: Option<u16>,
     pub(super) addresses: Box<[IpAddr]>,
+    pub(super) ttl_s: u32,
     pub(super) firing: Option<Arc<JobFiring>>,
     /// For downloads: at start, only what is not there.
     pub(super) only_missing: bool,
@@ -109,6 +112,7 @@ impl<'e> EffectEvent<'e> {
             }),
             rcode: self.answer.map(|answer| answer.rcode),
             addresses: self.addresses().into(),
+            ttl_s: self.answer.map_or(0, |answer| answer.ttl_s),
             firing: None,
             only_missing: false,
         }

@@ -14,6 +14,7 @@ mod jobs;
 mod memory;
 mod orders;
 mod proxy_route;
+mod router;
 mod schedule;
 mod script;
 mod sets;
@@ -31,7 +32,7 @@ pub use sets::WAITING_MAX;
 pub use settings::{
     DownloadItem, DownloadSpec, EFFECTS_MAX, EffectId, EffectPhase, EffectSettings, EffectSpec,
     EffectsPlan, ErrorMode, HttpSpec, IpsetSpec, JOBS_MAX, JobSettings, JobTime, NftFamily, NftSet,
-    NftsetSpec, ReloadWhat, ScriptSpec,
+    NftsetSpec, ReloadWhat, RouterPassword, RouterSpec, ScriptSpec,
 };
 pub use targets::BadShortForm;
 
@@ -47,6 +48,7 @@ use sets::SetWriter;
 use std::fmt;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -108,6 +110,7 @@ impl EffectSpec {
             Self::HttpRequest(spec) => spec.check(),
             Self::Script(spec) => spec.check(),
             Self::Download(spec) => spec.check(),
+            Self::RosAddressList(spec) => spec.check(),
             Self::Reload(_) => Vec::new(),
         }
     }
@@ -184,6 +187,11 @@ impl Effects {
         let Some(entry) = self.entries.get(usize::from(effect.0)) else { return };
         match &entry.dispatch {
             EffectDispatch::Sets { v4, v6 } => self.add(&entry.counts, *v4, *v6, event),
+            // A router is told of an address once in a while.
+            EffectDispatch::Queue { recent: Some(recent), .. } if !recent.is_news(event) => {
+                let known = event.addresses().len() as u64;
+                entry.counts.suppressed.fetch_add(known, Relaxed);
+            }
             // Nobody waits for what comes of it.
             EffectDispatch::Queue { trigger: lever, .. } => drop(lever.pull(|| event.keep())),
         }
@@ -239,7 +247,7 @@ impl Effects {
         let deadline = Instant::now() + patience;
         let mut waiting = Vec::new();
         for entry in &self.entries {
-            if let EffectDispatch::Queue { trigger: lever, at_start: AtStart::Missing } =
+            if let EffectDispatch::Queue { trigger: lever, at_start: AtStart::Missing, .. } =
                 &entry.dispatch
             {
                 let occurrence =

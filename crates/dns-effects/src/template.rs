@@ -320,6 +320,7 @@ pub(super) mod tests {
             })),
             rcode: Some(3),
             addresses: Box::new(["2001:db8::1", "192.0.2.2"].map(|it| it.parse().expect("one"))),
+            ttl_s: 300,
             firing: None,
             only_missing: false,
         }

@@ -11,6 +11,7 @@ use super::hook::HookEffect;
 use super::jobs::{self, JobBook};
 use super::orders::EffectOrder;
 use super::proxy_route::Detour;
+use super::router::{self, RouterEffect};
 use super::script::ScriptEffect;
 use super::settings::ReloadWhat;
 use super::{EffectFailure, OnReload};
@@ -33,6 +34,7 @@ pub(super) enum EffectAction {
     Script(ScriptEffect),
     Download(DownloadEffect),
     Reload(ReloadWhat),
+    Router(Box<RouterEffect>),
 }
 
 /// An effect with its queue.
@@ -89,6 +91,16 @@ async fn run(crew: EffectCrew) {
     let usual = Rc::new(Origins::new(crew.dialer.clone(), OriginLimits::default()));
     let mut all = JoinSet::new();
     for worker in crew.workers {
+        let worker = match worker.action {
+            // It has one connection, and a task of its own.
+            EffectAction::Router(effect) => {
+                let (counts, queue) = (worker.counts, worker.queue);
+                let (reporter, closing) = (crew.reporter.clone(), crew.closing.clone());
+                all.spawn_local(router::serve(*effect, counts, queue, reporter, closing));
+                continue;
+            }
+            action => EffectWorker { action, ..worker },
+        };
         // Connections by another way are not mixed with others'.
         let origins = match worker.action.proxy().filter(|it| !it.is_none()) {
             None => Rc::clone(&usual),
@@ -158,7 +170,7 @@ impl EffectAction {
         match self {
             Self::Hook(hook) => Some(&hook.proxy),
             Self::Download(download) => Some(&download.proxy),
-            Self::Script(_) | Self::Reload(_) => None,
+            Self::Script(_) | Self::Reload(_) | Self::Router(_) => None,
         }
     }
 
@@ -182,6 +194,8 @@ impl EffectAction {
                 (means.reload)(what.clone());
                 Ok(())
             }
+            // Its task is another.
+            Self::Router(_) => Ok(()),
         }
     }
 }

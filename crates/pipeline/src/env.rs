@@ -3,7 +3,7 @@
 //!
 //! The machine is pure; the DNS door implements [`PipelineEnv`] for one request at a time.
 
-use crate::program::OwnAnswer;
+use crate::program::{LearnRule, OwnAnswer};
 use crate::state::RunState;
 use dns_wire::{DnsQuery, WireAnswer};
 use std::net::IpAddr;
@@ -73,6 +73,15 @@ pub enum DoorAnswer {
     Answered(vocab::Source),
 }
 
+/// Tells how far a selector has come with an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AddressOrder {
+    /// As far as it will: the answer goes on.
+    Settled,
+    /// These addresses must be measured first.
+    Unknown(Box<[IpAddr]>),
+}
+
 /// Something that others may want to know; nobody waits for what comes of it.
 #[derive(Debug)]
 pub enum PipelineEvent<'a> {
@@ -108,6 +117,8 @@ pub enum PipelineEvent<'a> {
         /// The answer, if there is one.
         message: Option<&'a [u8]>,
     },
+    /// The name asked for is to be kept, as this rule has it.
+    LearnName(&'a LearnRule),
     /// The name asked for has addresses of this preferred family.
     Preferred(u16),
 }
@@ -145,6 +156,16 @@ pub trait PipelineEnv {
 
     /// The name that `memory` holds for an address, written to `name`.
     fn remembered(&mut self, memory: u16, address: IpAddr, name: &mut vocab::NameBuffer) -> bool;
+
+    /// Puts the addresses of `message`, a whole one without OPT, in the order that `selector` has.
+    fn order_addresses(
+        &mut self,
+        _selector: u16,
+        _asked: PipelineQuestion<'_>,
+        _message: &mut Vec<u8>,
+    ) -> AddressOrder {
+        AddressOrder::Settled
+    }
 
     /// True if the name is known to have addresses of the preferred family.
     fn is_preferred(&mut self, family: u16, name: Name<'_>) -> bool;

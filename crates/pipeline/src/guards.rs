@@ -4,7 +4,7 @@
 //! Part of [`crate::program`], which names them too.
 
 use crate::limiter::RateLimiter;
-use crate::sets::{DomainSet, IpSet, QuestionSet};
+use crate::sets::{DomainSet, IpSet, LearnedNames, QuestionSet};
 use std::sync::Arc;
 
 /// A matcher and what it must say.
@@ -67,10 +67,12 @@ pub enum GuardMatcher {
 }
 
 /// Sets of names, asked one after the other.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct NameSets {
     /// Plain sets; rules written in place are one of them.
     pub sets: Box<[Arc<DomainSet>]>,
+    /// Sets that sequences feed.
+    pub learned: Box<[Arc<LearnedNames>]>,
     /// Rules that look at the type too.
     pub rules: Box<[Arc<QuestionSet>]>,
 }

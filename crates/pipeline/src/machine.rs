@@ -90,6 +90,9 @@ pub fn run<W: PipelineEnv>(
 /// Gives a waiting `state` what it waited for; [`run`] then goes on. A response that was made
 /// elsewhere must stand in `out` already.
 pub fn arrive(program: &Program, state: &mut RunState, arrived: WaitOutcome) {
+    if state.ending.is_some() {
+        return arrive_on_the_way_back(state, arrived);
+    }
     let waiting = program.ops.get(state.at as usize);
     let then = match waiting {
         Some(Op::Forward { then, .. }) => *then,
@@ -121,6 +124,23 @@ pub fn arrive(program: &Program, state: &mut RunState, arrived: WaitOutcome) {
         AfterAnswer::Next => state.at += 1,
         AfterAnswer::Stop if is_prefer => state.end(EndScope::Called),
         AfterAnswer::Stop => state.end(EndScope::Everything),
+    }
+}
+
+/// The same for a wait on the way back, which then goes on.
+fn arrive_on_the_way_back(state: &mut RunState, arrived: WaitOutcome) {
+    match arrived {
+        // An answer that is there is not lost because too many wait.
+        WaitOutcome::Failed(RunFailure::Overloaded)
+        | WaitOutcome::Nothing
+        | WaitOutcome::Blank
+        | WaitOutcome::Answer(..) => {}
+        WaitOutcome::Response(response, source) => {
+            state.response = response;
+            state.source = source;
+        }
+        WaitOutcome::Stop => state.end(EndScope::Everything),
+        WaitOutcome::Failed(why) => state.fail(why),
     }
 }
 
@@ -242,6 +262,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
                     wrapping::UnwindState::Changed => return None,
                     wrapping::UnwindState::Back => continue,
                     wrapping::UnwindState::Done => return Some(RunStep::Done),
+                    wrapping::UnwindState::Wait(wait) => return Some(RunStep::Wait(wait)),
                 }
             }
             if self.state.blank == EmptyAnswer::Due {
@@ -332,6 +353,8 @@ impl<W: PipelineEnv> RunContext<'_, W> {
             Op::ReverseLookup { memory, pointers } => {
                 self.reverse_lookup(*memory, *pointers, asked)
             }
+            Op::LearnName(rule) => self.learn_name(rule, asked),
+            Op::OrderAddresses(selector) => self.wrap(ReturnWrapper::Order(*selector)),
             Op::Collect(collector) => self.wrap(ReturnWrapper::Collect(*collector)),
             Op::Summary(title) => self.wrap(ReturnWrapper::Summary(Arc::clone(title))),
             Op::Print(line) => {
@@ -411,7 +434,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         if keeper == CacheKeeper::Run {
             let wrapper = ReturnWrapper::Keep { cache, key: key.into() };
             // It is the first one there.
-            let _ = state.wrappers.push(Some(wrapper));
+            let _ = state.wrappers.push(wrapper);
         }
         self.env.renew(state);
     }

@@ -5,6 +5,7 @@
 //! `mosdns-compat` from a foreign file, and by the DNS door from its own settings.
 
 use crate::records::{HostsTable, RedirectTable, ZoneTable};
+use crate::sets::LearnedKind;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,9 +23,9 @@ pub const OPS_MAX: usize = 65_536;
 /// Jumps and calls that may be open at once. Deeper ones are refused when the program is made.
 pub const DEPTH_MAX: usize = 16;
 
-/// Wrapping operations (caches, redirects, collectors…) that one question may pass, at most; an
-/// operation over it fails the question.
-pub const WRAPPERS_MAX: usize = 16;
+/// Wrapping operations (caches, redirects, collectors…) that one question may pass, at most. More
+/// are refused when the program is made.
+pub const WRAPPERS_MAX: usize = 128;
 
 /// A compiled pipeline.
 #[derive(Debug, Default)]
@@ -71,7 +72,7 @@ pub enum Op {
         rcode: u16,
         /// Whether an SOA record goes with it.
         soa: WithSoa,
-        /// What ends.
+        /// Extent of the end.
         scope: EndScope,
     },
     /// Goes on at another sequence and comes back at its end. What wraps the rest there wraps the
@@ -101,7 +102,7 @@ pub enum Op {
     },
     /// Fixed addresses, or nothing, for every name.
     BlackHole {
-        /// What it answers.
+        /// The answer.
         answer: BlackHole,
         /// What follows an answer.
         then: AfterAnswer,
@@ -147,6 +148,10 @@ pub enum Op {
         /// Whether PTR questions are answered.
         pointers: PtrAnswering,
     },
+    /// Puts the name asked for into a set that matchers ask.
+    LearnName(Arc<LearnRule>),
+    /// Puts the addresses of what the rest answers in order, and leaves some out.
+    OrderAddresses(u16),
     /// Counts the rest of the run under a name.
     Collect(u16),
     /// Writes a line about the rest of the run.
@@ -284,6 +289,27 @@ pub enum HoleMisfits {
     NoData,
 }
 
+/// Which names are learnt, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LearnRule {
+    /// Which set they are put into.
+    pub set: u16,
+    /// Meaning of a name there.
+    pub kind: LearnedKind,
+    /// Types of questions whose names are learnt.
+    pub types: Box<[u16]>,
+    /// Moment: before the rest of the run, or at its end with the answer.
+    pub timing: EffectTiming,
+    /// At the end: whether the answer's code must be NOERROR.
+    pub success: bool,
+    /// At the end: whether the answer must hold records.
+    pub records: bool,
+    /// Time for which the answer waits until the name is kept; none where it does not wait.
+    pub wait: Option<Duration>,
+    /// Consequence if it is not kept by then.
+    pub on_error: OnError,
+}
+
 /// Tells how TTLs are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TtlRule {
@@ -328,6 +354,9 @@ pub struct FallbackOp {
     pub threshold: Duration,
     /// When the second is begun.
     pub standby: StandbyMode,
+    /// Time from the question on after which neither is waited for any more; none where their
+    /// upstreams' own times are all.
+    pub patience: Option<Duration>,
     /// What follows an answer.
     pub then: AfterAnswer,
 }

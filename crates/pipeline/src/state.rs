@@ -3,7 +3,9 @@
 //! It lives on the stack of whoever runs it, in fixed room; a run that waits is moved to the heap
 //! by the door.
 
-use crate::program::{DEPTH_MAX, FallbackOp, FamilyPreference, OnError, Place, WRAPPERS_MAX};
+use crate::program::{
+    DEPTH_MAX, FallbackOp, FamilyPreference, LearnRule, OnError, Place, WRAPPERS_MAX,
+};
 use crate::redirect_target::RedirectTarget;
 use dns_wire::WireAnswer;
 use std::fmt;
@@ -24,7 +26,7 @@ pub const STEPS_MAX: u32 = 1 << 20;
 pub struct RunState {
     pub(crate) at: Place,
     pub(crate) frames: FixedStack<CallFrame, DEPTH_MAX>,
-    pub(crate) wrappers: FixedStack<Option<ReturnWrapper>, WRAPPERS_MAX>,
+    pub(crate) wrappers: WrapperStack,
     pub(crate) marks: FixedStack<u32, MARKS_MAX>,
     pub(crate) steps: u32,
     pub(crate) response: RunResponse,
@@ -85,6 +87,8 @@ pub(crate) enum ReturnWrapper {
     Summary(Arc<str>),
     Effect(u16),
     Preferred(u16),
+    Order(u16),
+    LearnName(Arc<LearnRule>),
 }
 
 /// The answer so far.
@@ -143,6 +147,21 @@ pub enum RunWait {
         /// Where the rest begins.
         rest: Place,
     },
+    /// The addresses of the response, which is written, in another order; on the way back, through
+    /// [`WaitOutcome::Nothing`].
+    Order {
+        /// By which selector.
+        selector: u16,
+        /// These are to be measured first.
+        unknown: Box<[IpAddr]>,
+    },
+    /// The keeping of a name, as its rule has it.
+    LearnName {
+        /// The rule.
+        rule: Arc<LearnRule>,
+        /// The name, lower-case.
+        name: Box<str>,
+    },
     /// An effect, through [`WaitOutcome::Nothing`] or [`WaitOutcome::Failed`].
     Effect {
         /// Which.
@@ -191,7 +210,7 @@ impl RunState {
         Self {
             at: entry,
             frames: FixedStack::new(),
-            wrappers: FixedStack::new(),
+            wrappers: WrapperStack::new(),
             marks: FixedStack::new(),
             steps: 0,
             response: RunResponse::Nothing,
@@ -303,6 +322,41 @@ impl fmt::Debug for RunState {
 pub(crate) struct FixedStack<T, const MAX: usize> {
     items: [T; MAX],
     len: u8,
+}
+
+/// Wrappers that are kept without an allocation: more than nearly every question has.
+const WRAPPERS_INLINE: usize = 16;
+
+/// Operations for the way back, last first.
+#[derive(Clone, Debug)]
+pub(crate) struct WrapperStack {
+    few: FixedStack<Option<ReturnWrapper>, WRAPPERS_INLINE>,
+    more: Vec<ReturnWrapper>,
+}
+
+impl WrapperStack {
+    pub(crate) fn new() -> Self {
+        Self { few: FixedStack::new(), more: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, wrapper: ReturnWrapper) -> Result<(), StackFull> {
+        if self.len() >= WRAPPERS_MAX {
+            return Err(StackFull);
+        }
+        if self.few.len() < WRAPPERS_INLINE {
+            return self.few.push(Some(wrapper));
+        }
+        self.more.push(wrapper);
+        Ok(())
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<ReturnWrapper> {
+        self.more.pop().or_else(|| self.few.pop().flatten())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.few.len() + self.more.len()
+    }
 }
 
 /// There is no more room.

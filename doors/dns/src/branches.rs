@@ -9,19 +9,20 @@ use crate::findings::RunFindings;
 use crate::pending_request::PendingRequest;
 use crate::plan::DnsPlan;
 use crate::request_env::RequestEnv;
+use crate::selectors;
 use crate::shared::DoorShared;
 use crate::view::RequestView;
 use dns_wire::reply;
 use pipeline::env::{PipelineEnv, PipelineEvent, PipelineQuestion};
 use pipeline::machine;
-use pipeline::program::{FallbackOp, FamilyPreference, OnError, StandbyMode};
+use pipeline::program::{FallbackOp, FamilyPreference, LearnRule, OnError, StandbyMode};
 use pipeline::state::{RunFailure, RunResponse, RunState, RunStep, RunWait, WaitOutcome};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
-use vocab::{NameBuffer, Source};
+use vocab::{Name, NameBuffer, Source};
 
 /// Longest time that both families of a name are waited for: more than upstreams may take.
 const BOTH_MAX: Duration = Duration::from_secs(30);
@@ -73,6 +74,17 @@ pub(crate) async fn wait_for(
             Err(why) => WaitOutcome::Failed(why),
         },
         RunWait::Prefer { prefer, rest } => prefer_family(origin, state, &prefer, rest, out).await,
+        RunWait::Order { selector, unknown } => {
+            let mut text = NameBuffer::new();
+            let query = origin.request.query(&mut text);
+            let selector = origin.plan.outside.selector(selector).map(Arc::clone);
+            if let (Some(selector), Some(query)) = (selector, query) {
+                let signed = selectors::signed(&query, out);
+                selector.measure_and_settle(&unknown, out, signed).await;
+            }
+            WaitOutcome::Nothing
+        }
+        RunWait::LearnName { rule, name } => learn(origin, &rule, &name).await,
         RunWait::Effect { effect, on_error } => {
             let mut text = NameBuffer::new();
             let Some(query) = origin.request.query(&mut text) else {
@@ -93,6 +105,21 @@ pub(crate) async fn wait_for(
                 (Err(_), OnError::Fail) => WaitOutcome::Failed(RunFailure::Effect),
             }
         }
+    }
+}
+
+/// Has a name kept, and waits for it as its rule says.
+async fn learn(origin: BranchOrigin<'_>, rule: &LearnRule, name: &str) -> WaitOutcome {
+    let outside = &origin.plan.outside;
+    let (Some(set), Some(name)) = (outside.learned(rule.set), Name::from_lowercase(name).ok())
+    else {
+        return WaitOutcome::Nothing;
+    };
+    let kept = set.learn_and_wait(rule, name, rule.wait.unwrap_or_default()).await;
+    match (kept, rule.on_error) {
+        (Ok(()), _) | (Err(_), OnError::Continue) => WaitOutcome::Nothing,
+        (Err(_), OnError::Stop) => WaitOutcome::Stop,
+        (Err(_), OnError::Fail) => WaitOutcome::Failed(RunFailure::Effect),
     }
 }
 
@@ -159,6 +186,8 @@ async fn fall_back(
     fallback: &FallbackOp,
 ) -> Result<BranchEnd, RunFailure> {
     let slow = Instant::now() + fallback.threshold;
+    let begun_at = Instant::from_std(origin.request.caller().started);
+    let given_up = fallback.patience.map(|patience| begun_at + patience);
     let mut primary = Some(run(origin, state.branch(fallback.primary)));
     let mut secondary = match fallback.standby {
         StandbyMode::Always => Some(run(origin, state.branch(fallback.secondary))),
@@ -201,6 +230,9 @@ async fn fall_back(
                 }
             }
             () = sleep_until(slow), if !is_slow => is_slow = true,
+            () = sleep_until(given_up.unwrap_or(slow)), if given_up.is_some() => {
+                return held.ok_or(RunFailure::Upstream);
+            }
         }
     }
 }

@@ -4,17 +4,23 @@
 //! listeners and effects. Nothing is opened. Made by whoever reads the configuration.
 
 use crate::dumps::CacheDump;
+use crate::learned::LearnedConfig;
 use crate::listener_spec::ListenerSpec;
+use crate::selectors::selector_settings;
 use crate::settings::certificate::CertificateSettings;
+use address_selection::SelectorSettings;
 use dns_effects::{EffectId, EffectSettings, EffectSpec, EffectsPlan, JobSettings, JobTime};
 use mosdns_compat::compile::{
     CacheSpec, CompiledPipeline, GroupSpec, JobSpec, ServerProtocol, ServerSpec,
 };
-use mosdns_compat::language::{NegativeCaching, PipeliningMode, UpstreamSpec, VerifyCertificate};
+use mosdns_compat::language::{
+    AnswerChoice, NegativeCaching, OutwardEffect, PipeliningMode, UpstreamSpec, VerifyCertificate,
+};
 use pipeline::program::{Place, Program};
 use resolver::{
     CacheSettings, CertificateCheck, FamilyChoice, GroupSettings, PipelineMode, PlainServer,
-    ResolverSettings, SelectionStrategy, StaleMode, TrustAd, UpstreamDetails, UpstreamSettings,
+    ResolverSettings, ResponseSelection, SelectionStrategy, StaleMode, TrustAd, UpstreamDetails,
+    UpstreamSettings,
 };
 use settings::Text;
 use std::collections::BTreeSet;
@@ -37,6 +43,10 @@ pub struct ForeignConfig {
     pub(crate) effects: EffectsPlan,
     /// Memories of names by address: how many each holds, and for how long.
     pub(crate) memories: Vec<(usize, Duration)>,
+    /// Sets that sequences feed.
+    pub(crate) learned: Vec<LearnedConfig>,
+    /// Choosers among addresses.
+    pub(crate) selectors: Vec<SelectorSettings>,
     /// What collectors are called.
     pub(crate) collectors: Vec<String>,
     certificate: Option<CertificateSettings>,
@@ -52,6 +62,8 @@ impl ForeignConfig {
         let effects = effects(&compiled, &mut complaints);
         let certificate = certificate(&compiled.servers, &mut complaints);
         let dumps = CacheDump::of(&compiled, &mut complaints);
+        let selectors = compiled.selectors.iter();
+        let selectors = selectors.map(|it| selector_settings(it, &mut complaints)).collect();
         if !complaints.is_empty() {
             return Err(complaints);
         }
@@ -62,6 +74,8 @@ impl ForeignConfig {
             resolver,
             effects,
             memories: memories.map(|it| (it.entries as usize, it.ttl)).collect(),
+            learned: compiled.learned.iter().map(LearnedConfig::of).collect(),
+            selectors,
             collectors: compiled.collectors.clone(),
             certificate,
             dumps,
@@ -101,9 +115,15 @@ impl ForeignConfig {
             | EffectSpec::Nftset(_)
             | EffectSpec::HttpRequest(_)
             | EffectSpec::Script(_)
+            | EffectSpec::RosAddressList(_)
             | EffectSpec::Reload(_) => None,
         });
         downloads.flatten().map(|item| item.dir.as_path())
+    }
+
+    /// The files that its sets of learnt names are kept in.
+    pub fn learned_files(&self) -> impl Iterator<Item = &Path> {
+        self.learned.iter().map(LearnedConfig::path)
     }
 
     /// True if it says itself where to listen.
@@ -196,7 +216,9 @@ fn in_place(complaint: Complaint, group: &GroupSpec) -> Complaint {
 }
 
 fn group(spec: &GroupSpec) -> GroupSettings {
-    let bootstrap: BTreeSet<_> = spec.upstreams.iter().filter_map(|it| it.bootstrap).collect();
+    let own = spec.upstreams.iter().filter_map(|it| it.bootstrap);
+    let profiles = spec.upstreams.iter().flat_map(|it| it.profile_servers.iter().copied());
+    let bootstrap: BTreeSet<_> = own.chain(profiles).collect();
     let timeout = spec.upstreams.iter().filter_map(|it| it.timeout).max().unwrap_or(TIMEOUT);
     let strategy =
         if spec.concurrent > 1 { SelectionStrategy::Race } else { SelectionStrategy::Random };
@@ -204,6 +226,13 @@ fn group(spec: &GroupSpec) -> GroupSettings {
         name: spec.name.clone(),
         upstreams: spec.upstreams.iter().enumerate().map(|(at, it)| one(at, it)).collect(),
         strategy,
+        response_selection: match spec.selection {
+            AnswerChoice::First => ResponseSelection::First,
+            AnswerChoice::Fastest => ResponseSelection::Fastest,
+            AnswerChoice::Balanced => ResponseSelection::Balanced,
+            AnswerChoice::PreferPositive => ResponseSelection::PreferPositive,
+            AnswerChoice::Consensus => ResponseSelection::Consensus,
+        },
         concurrent: spec.concurrent,
         bootstrap: bootstrap.into_iter().map(|it| Text(PlainServer(it))).collect(),
         timeout: Text(TimeSpan(timeout)),
@@ -258,6 +287,7 @@ fn cache(spec: &CacheSpec) -> CacheSettings {
         stale: Text(TimeSpan(spec.lazy.unwrap_or_default().min(Duration::from_hours(7 * 24)))),
         stale_mode: StaleMode::AtOnce,
         prefetch: false,
+        min_ttl: Text(TimeSpan(spec.positive_min.unwrap_or_default())),
         max_ttl: spec.positive_max.map_or(usual.max_ttl, |it| within(it, usual.max_ttl)),
         max_negative_ttl: match spec.negative {
             NegativeCaching::AtMost(long) => within(long, usual.max_negative_ttl),
@@ -271,7 +301,12 @@ fn cache(spec: &CacheSpec) -> CacheSettings {
 fn effects(compiled: &CompiledPipeline, complaints: &mut Vec<Complaint>) -> EffectsPlan {
     let mut effects = Vec::new();
     for spec in &compiled.effects {
-        match serde_json::from_value(spec.outward.settings()) {
+        let mut settings = spec.outward.settings();
+        if matches!(spec.outward, OutwardEffect::RosAddressList(_)) {
+            // Comments on the router say whose its entries are.
+            settings["owner"] = spec.name.clone().into();
+        }
+        match serde_json::from_value(settings) {
             Ok(made) => effects.push(EffectSettings { name: spec.name.clone(), spec: made }),
             Err(why) => complaints.push(spec.position.complaint(why)),
         }

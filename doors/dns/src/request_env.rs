@@ -6,12 +6,13 @@ use crate::caller::DnsCaller;
 use crate::findings::RunFindings;
 use crate::guard::DdrOutcome;
 use crate::rewrites;
+use crate::selectors;
 use crate::special::SpecialAnswer;
 use crate::view::RequestView;
 use dns_wire::{CLASS_IN, DnsQuery, EdeCode, record_type, synthesize};
 use pipeline::env::{
-    self, CacheResult, DoorAnswer, HeldAnswer, PipelineEnv, PipelineEvent, PipelineQuestion,
-    RenewalState,
+    self, AddressOrder, CacheResult, DoorAnswer, HeldAnswer, PipelineEnv, PipelineEvent,
+    PipelineQuestion, RenewalState,
 };
 use pipeline::program::OwnAnswer;
 use pipeline::state::RunState;
@@ -215,6 +216,19 @@ impl PipelineEnv for RequestEnv<'_> {
 
     fn remembered(&mut self, memory: u16, address: IpAddr, name: &mut NameBuffer) -> bool {
         self.view.plan.outside.remembered(memory, address, self.caller.now, name)
+    }
+
+    fn order_addresses(
+        &mut self,
+        selector: u16,
+        asked: PipelineQuestion<'_>,
+        message: &mut Vec<u8>,
+    ) -> AddressOrder {
+        let Some(selector) = self.view.plan.outside.selector(selector) else {
+            return AddressOrder::Settled;
+        };
+        let now = self.caller.now;
+        selectors::order(&self.view.shared.cores, selector, asked.query, message, now)
     }
 
     fn is_preferred(&mut self, family: u16, name: Name<'_>) -> bool {

@@ -7,7 +7,10 @@
 
 use crate::caller::DnsCaller;
 use crate::foreign::ForeignConfig;
+use crate::learned::LearnedSet;
 use crate::lines::Lines;
+use crate::selectors;
+use address_selection::AddressSelector;
 use dns_effects::{
     ADDRESSES_MAX, AskedFor, EffectEvent, EffectFailure, EffectId, Effects, EffectsEnv,
     EffectsPlan, GivenAnswer, ReverseMemory,
@@ -34,6 +37,8 @@ pub(crate) struct PipelineResources {
     pub(crate) effects: Option<Arc<RunningEffects>>,
     pub(crate) memories: Arc<[AddressMemory]>,
     pub(crate) collectors: Arc<[RunCollector]>,
+    selectors: Arc<[Arc<AddressSelector>]>,
+    learned: Arc<[LearnedSet]>,
     preferred: Arc<Cache<(u16, Box<str>), u64>>,
     lines: Arc<Lines>,
 }
@@ -107,6 +112,8 @@ impl PipelineResources {
             effects: None,
             memories: [].into(),
             collectors: [].into(),
+            selectors: [].into(),
+            learned: [].into(),
             preferred: Arc::new(Cache::new(PREFERRED_MAX)),
             lines,
         }
@@ -141,9 +148,21 @@ impl PipelineResources {
             effects: self.effects_of(&foreign.effects, around)?,
             memories,
             collectors,
+            selectors: selectors::selectors(&foreign.selectors, &self.selectors),
+            learned: self.learned_of(foreign, around)?,
             preferred: Arc::clone(&self.preferred),
             lines: Arc::clone(&self.lines),
         })
+    }
+
+    fn learned_of(
+        &self,
+        foreign: &ForeignConfig,
+        around: &EffectsEnv,
+    ) -> Result<Arc<[LearnedSet]>, Vec<Complaint>> {
+        let open = |wanted| LearnedSet::open(wanted, &self.learned, &around.log);
+        let opened: Result<Vec<_>, _> = foreign.learned.iter().map(open).collect();
+        opened.map(Into::into).map_err(|why| vec![why])
     }
 
     fn effects_of(
@@ -164,6 +183,14 @@ impl PipelineResources {
                 Ok(Some(Arc::new(RunningEffects { plan: plan.clone(), effects: Some(effects) })))
             }
         }
+    }
+
+    pub(crate) fn selector(&self, number: u16) -> Option<&Arc<AddressSelector>> {
+        self.selectors.get(usize::from(number))
+    }
+
+    pub(crate) fn learned(&self, number: u16) -> Option<&LearnedSet> {
+        self.learned.get(usize::from(number))
     }
 
     pub(crate) fn collected(&self) -> Vec<CollectedRuns> {
@@ -227,6 +254,11 @@ impl PipelineResources {
                 let given = ShownAnswer::of(message);
                 effects.emit(EffectId(effect), &event(caller, asked, &given, marks));
             }
+            PipelineEvent::LearnName(rule) => {
+                if let Some(set) = self.learned(rule.set) {
+                    set.learn(rule, asked.name, caller.now);
+                }
+            }
             PipelineEvent::Preferred(family) => {
                 let key = (family, asked.name.as_str().into());
                 self.preferred.insert(key, caller.now.mono_ms + PREFERRED_MS);
@@ -276,6 +308,7 @@ struct ShownAnswer {
     rcode: u16,
     addresses: [IpAddr; ADDRESSES_MAX],
     count: usize,
+    ttl_s: u32,
     is_answer: bool,
 }
 
@@ -293,6 +326,7 @@ impl ShownAnswer {
             rcode: message.map_or(0, reply::rcode),
             addresses,
             count,
+            ttl_s: message.map_or(0, reply::address_ttl),
             is_answer: message.is_some(),
         }
     }
@@ -319,6 +353,7 @@ fn event<'e>(
         answer: given.is_answer.then(|| GivenAnswer {
             rcode: given.rcode,
             addresses: &given.addresses[..given.count],
+            ttl_s: given.ttl_s,
         }),
     }
 }

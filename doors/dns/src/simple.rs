@@ -116,8 +116,14 @@ impl SimpleDraft {
                 StandbyRule::WhenNeeded => StandbyMode::WhenNeeded,
             };
             let then = AfterAnswer::Stop;
-            self.ops[place] =
-                Op::Fallback(FallbackOp { primary, secondary, threshold, standby, then });
+            self.ops[place] = Op::Fallback(FallbackOp {
+                primary,
+                secondary,
+                threshold,
+                standby,
+                patience: None,
+                then,
+            });
         }
         Program { ops: self.ops.into(), default_answer: SilentAnswer::Refused }
     }

@@ -198,3 +198,52 @@ fn equal_questions_that_wait_share_one_exchange() {
     let other = dig(edge.address("dns", "udp"), &["nowhere.example"]);
     assert!(other.contains("NXDOMAIN"), "{other}");
 }
+
+#[test]
+fn two_silent_sides_of_a_fallback_take_no_longer_than_one_question() {
+    let upstream = upstream();
+    upstream.silence();
+    let address = upstream.address;
+    let edge = Tidegate::start(&format!(
+        r#"
+log: {{ level: error }}
+plugins:
+  - {{ tag: one, type: forward, args: {{ upstreams: [{{ addr: "{address}" }}] }} }}
+  - {{ tag: two, type: forward, args: {{ upstreams: [{{ addr: "{address}" }}] }} }}
+  - {{ tag: both, type: fallback, args: {{ primary: one, secondary: two, threshold: 4000 }} }}
+  - {{ tag: main, type: sequence, args: [ {{ exec: $both }} ] }}
+  - {{ tag: udp, type: udp_server, args: {{ entry: main, listen: "127.0.0.1:0" }} }}
+"#
+    ));
+    let socket = client(edge.address("dns", "udp"));
+    let begun = Instant::now();
+    socket.send(&query(1, b"\x03www\x07example\0")).unwrap();
+    let mut reply = [0; 512];
+    socket.recv(&mut reply).unwrap();
+    // Five seconds, as mosdns has; the second side alone would take until nine.
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    assert_eq!(reply[3] & 0x0f, 2, "SERVFAIL");
+}
+
+#[test]
+fn twenty_caches_on_one_way_answer() {
+    let upstream = upstream();
+    let caches = "      - exec: cache 1024\n".repeat(20);
+    let edge = Tidegate::start(&format!(
+        r#"
+log: {{ level: error }}
+plugins:
+  - tag: main
+    type: sequence
+    args:
+{caches}      - exec: forward {}
+  - {{ tag: udp, type: udp_server, args: {{ entry: main, listen: "127.0.0.1:0" }} }}
+"#,
+        upstream.address
+    ));
+    let dns = edge.address("dns", "udp");
+    for _ in 0..2 {
+        assert_eq!(answer(dns, &["www.example"]), ("NOERROR".into(), SITE.to_string()));
+    }
+    assert_eq!(upstream.count("www.example"), 1);
+}

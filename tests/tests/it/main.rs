@@ -23,6 +23,7 @@ mod dns_cache;
 mod dns_door;
 mod dns_foreign_state;
 mod dns_pipeline;
+mod dns_pipeline_oxidns;
 mod dns_pipeline_trouble;
 mod documents;
 mod gateway_names;

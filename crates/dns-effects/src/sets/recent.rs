@@ -4,6 +4,7 @@
 //! forgets, but never holds anything back for longer than [`QUIET_S`]. Called with every address of
 //! an answer that goes into a set.
 
+use crate::event::EffectEvent;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -22,7 +23,7 @@ const _: () = assert!(PLACES.is_power_of_two());
 
 /// The table.
 #[derive(Debug)]
-pub(super) struct RecentAdditions {
+pub(crate) struct RecentAdditions {
     slots: Box<[AtomicU64]>,
     seed: RandomState,
 }
@@ -37,7 +38,7 @@ pub(super) enum AdditionNeed {
 }
 
 impl RecentAdditions {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let slots = std::iter::repeat_with(AtomicU64::default).take(PLACES).collect();
         Self { slots, seed: RandomState::new() }
     }
@@ -55,6 +56,15 @@ impl RecentAdditions {
         }
         self.slots[place].store(hash & !SECOND_MASK | second, Relaxed);
         AdditionNeed::Needed(place)
+    }
+
+    /// True if an address of `event` was not told of a moment ago; all are noted.
+    pub(crate) fn is_news(&self, event: &EffectEvent<'_>) -> bool {
+        let mut is_news = false;
+        for address in event.addresses() {
+            is_news |= self.note(0, *address, event.now) != AdditionNeed::JustNow;
+        }
+        is_news
     }
 
     /// Takes a note back: the addition could not be sent.

@@ -10,5 +10,6 @@ mod support;
 
 mod detour;
 mod jobs;
+mod router;
 mod sets;
 mod web;

@@ -221,7 +221,7 @@ pub(crate) fn with_event<T>(
             url_path: "",
             marks: &[],
         }),
-        answer: Some(GivenAnswer { rcode: 0, addresses }),
+        answer: Some(GivenAnswer { rcode: 0, addresses, ttl_s: 300 }),
     })
 }
 

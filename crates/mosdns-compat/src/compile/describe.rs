@@ -90,6 +90,8 @@ fn operation(op: &Op) -> String {
             };
             format!("remember addresses in {memory}{pointers}")
         }
+        Op::LearnName(rule) => format!("keep {} names in {}", rule.kind.as_str(), rule.set),
+        Op::OrderAddresses(selector) => format!("order addresses by {selector}"),
         Op::Collect(collector) => format!("collect {collector}"),
         Op::Summary(title) => format!("summary {title:?}"),
         Op::Print(line) => format!("print {line:?}"),

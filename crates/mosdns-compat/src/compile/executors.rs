@@ -7,14 +7,16 @@ use super::plugins::PluginBook;
 use super::sets::SetCompiler;
 use super::specs::{
     CACHES_MAX, COLLECTORS_MAX, CacheSpec, EFFECTS_MAX, EffectSpec, GROUPS_MAX, GroupSpec,
-    MEMORIES_MAX, MemorySpec,
+    MEMORIES_MAX, MemorySpec, SELECTORS_MAX, SelectorSpec,
 };
 use crate::language::{
-    CachePlugin, ErrorMode, ForwardPlugin, HandlePointers, ListedRules, OutwardEffect, PlacedWord,
-    PluginPhase as Written, ReverseLookup, SourcePosition,
+    CachePlugin, ErrorMode, ForwardPlugin, HandlePointers, IpSelectorPlugin, LearnDomainPlugin,
+    ListedRules, OutwardEffect, PlacedWord, PluginPhase as Written, Provider, ReverseLookup,
+    SourcePosition,
 };
-use pipeline::program::{EffectTiming, OnError, Op, PtrAnswering};
+use pipeline::program::{EffectTiming, LearnRule, OnError, Op, PtrAnswering};
 use pipeline::records::{HostsTable, RedirectTable, ZoneTable};
+use pipeline::sets::without_comment;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -42,6 +44,7 @@ pub(super) struct ExecutorNeeds<'f> {
     pub(super) caches: Vec<CacheSpec>,
     pub(super) effects: Vec<EffectSpec>,
     pub(super) memories: Vec<MemorySpec>,
+    pub(super) selectors: Vec<SelectorSpec>,
     pub(super) collectors: Vec<String>,
     /// Groups by their plugins and chosen upstreams, caches and so on by their plugins.
     groups_of: HashMap<(usize, Vec<String>), u16>,
@@ -60,6 +63,7 @@ impl<'f> ExecutorNeeds<'f> {
             caches: Vec::new(),
             effects: Vec::new(),
             memories: Vec::new(),
+            selectors: Vec::new(),
             collectors: Vec::new(),
             groups_of: HashMap::new(),
             numbers: HashMap::new(),
@@ -101,6 +105,7 @@ impl<'f> ExecutorNeeds<'f> {
             position: self.definition(runner),
             upstreams: forward.upstreams.clone(),
             concurrent: forward.concurrent,
+            selection: forward.selection,
         };
         if !chosen.is_empty() {
             spec.name = format!("{} {}", runner.name, chosen.join(" "));
@@ -147,6 +152,7 @@ impl<'f> ExecutorNeeds<'f> {
                 dump_interval: cache.dump_interval,
                 negative: cache.negative,
                 positive_max: cache.positive_max,
+                positive_min: cache.positive_min,
             });
             number
         })
@@ -171,6 +177,37 @@ impl<'f> ExecutorNeeds<'f> {
         Op::ReverseLookup { memory, pointers }
     }
 
+    /// Names that are learnt; nothing where the set was complained about.
+    pub(super) fn learn(&self, it: &LearnDomainPlugin) -> Option<Arc<LearnRule>> {
+        let (at, provider) = self.book.provider(&it.provider)?;
+        let Provider::DynamicDomainSet(_) = provider else {
+            let message = format!("{:?} is no set that grows", it.provider.text);
+            let complaint = it.provider.position.complaint(message);
+            self.book.notes.complain(complaint.remedy("name a dynamic_domain_set"));
+            return None;
+        };
+        Some(Arc::new(LearnRule {
+            set: self.sets.learned_number(at, provider)?,
+            kind: it.kind,
+            types: it.types.as_slice().into(),
+            timing: it.timing,
+            success: it.wanted.success,
+            records: it.wanted.records,
+            wait: it.wait,
+            on_error: it.on_error,
+        }))
+    }
+
+    pub(super) fn selector(&mut self, it: &IpSelectorPlugin, runner: ExecutorRunner<'_>) -> u16 {
+        self.number(runner, |needs| {
+            let have = needs.selectors.len();
+            let number = needs.next(have, SELECTORS_MAX, "choosers", runner.position);
+            let (name, position) = (runner.name.to_owned(), needs.definition(runner));
+            needs.selectors.push(SelectorSpec { name, position, plugin: it.clone() });
+            number
+        })
+    }
+
     /// The collector called `name`; equal names are one.
     pub(super) fn collector(&mut self, name: &str, place: &SourcePosition) -> u16 {
         if let Some(at) = self.collectors.iter().position(|it| it == name) {
@@ -190,13 +227,26 @@ impl<'f> ExecutorNeeds<'f> {
         }
         self.number(runner, |needs| {
             let number = needs.next(needs.effects.len(), EFFECTS_MAX, "effects", runner.position);
-            needs.effects.push(EffectSpec {
-                name: runner.name.to_owned(),
-                position: needs.definition(runner),
-                outward: outward.clone(),
-            });
+            let position = needs.definition(runner);
+            let outward = needs.with_files(outward);
+            needs.effects.push(EffectSpec { name: runner.name.to_owned(), position, outward });
             number
         })
+    }
+
+    /// The same with what its files hold.
+    fn with_files(&self, outward: &OutwardEffect) -> OutwardEffect {
+        let mut outward = outward.clone();
+        if let OutwardEffect::RosAddressList(lists) = &mut outward {
+            for file in std::mem::take(&mut lists.persistent_files) {
+                self.sets.for_each_line(&file, |line| {
+                    let address = without_comment(line).trim();
+                    lists.persistent.extend((!address.is_empty()).then(|| address.to_owned()));
+                    Ok::<(), std::convert::Infallible>(())
+                });
+            }
+        }
+        outward
     }
 
     /// Sets off an effect where it stands, or at the end of the run.
@@ -220,6 +270,8 @@ impl<'f> ExecutorNeeds<'f> {
                     Op::Effect { effect, phase: EffectTiming::End }
                 }
             },
+            // What the rest answers is what it is told of.
+            OutwardEffect::RosAddressList(_) => Op::Effect { effect, phase: EffectTiming::End },
             OutwardEffect::Ipset(_)
             | OutwardEffect::Nftset(_)
             | OutwardEffect::Download(_)

@@ -153,7 +153,9 @@ impl<'f> JobDraft<'_, 'f> {
 
 fn runs_alone(outward: &OutwardEffect) -> bool {
     match outward {
-        OutwardEffect::Ipset(_) | OutwardEffect::Nftset(_) => false,
+        OutwardEffect::Ipset(_) | OutwardEffect::Nftset(_) | OutwardEffect::RosAddressList(_) => {
+            false
+        }
         OutwardEffect::HttpRequest(_)
         | OutwardEffect::Script(_)
         | OutwardEffect::Download(_)

@@ -28,7 +28,7 @@ const LIMITERS_MAX: usize = 64;
 
 /// A matcher that several rules may ask.
 enum SharedMatcher {
-    Names(Vec<Arc<pipeline::sets::DomainSet>>, Vec<Arc<pipeline::sets::QuestionSet>>),
+    Names(NameSets),
     Addresses(Vec<Arc<pipeline::sets::IpSet>>),
     Limiter(Arc<RateLimiter>),
 }
@@ -161,12 +161,11 @@ impl<'f> MatcherCompiler<'f> {
 
     fn names(&self, plugin: Option<usize>, build: impl FnOnce() -> NameSets) -> NameSets {
         let Some(at) = plugin else { return build() };
-        if let Some(SharedMatcher::Names(sets, rules)) = self.shared.borrow().get(&at) {
-            return NameSets { sets: sets.clone().into(), rules: rules.clone().into() };
+        if let Some(SharedMatcher::Names(names)) = self.shared.borrow().get(&at) {
+            return names.clone();
         }
         let made = build();
-        let kept = SharedMatcher::Names(made.sets.to_vec(), made.rules.to_vec());
-        self.shared.borrow_mut().insert(at, kept);
+        self.shared.borrow_mut().insert(at, SharedMatcher::Names(made.clone()));
         made
     }
 

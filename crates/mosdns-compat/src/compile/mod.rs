@@ -17,7 +17,8 @@ mod specs;
 pub use describe::describe;
 pub use specs::{
     CACHES_MAX, COLLECTORS_MAX, CacheSpec, EFFECTS_MAX, EffectSpec, EntryPoint, EntrySpec,
-    GROUPS_MAX, GroupSpec, JobSpec, MEMORIES_MAX, MemorySpec, ServerProtocol, ServerSpec,
+    GROUPS_MAX, GroupSpec, JobSpec, LEARNED_SETS_MAX, LearnedSpec, MEMORIES_MAX, MemorySpec,
+    SELECTORS_MAX, SelectorSpec, ServerProtocol, ServerSpec,
 };
 
 use crate::language::{
@@ -56,6 +57,10 @@ pub struct CompiledPipeline {
     pub jobs: Vec<JobSpec>,
     /// Memories of names by address, by the numbers that the program has for them.
     pub memories: Vec<MemorySpec>,
+    /// Sets that sequences feed, likewise.
+    pub learned: Vec<LearnedSpec>,
+    /// Choosers among addresses, likewise.
+    pub selectors: Vec<SelectorSpec>,
     /// Names of collectors, likewise.
     pub collectors: Vec<String>,
     /// Files of rules that were read: what changes when they change.
@@ -85,6 +90,7 @@ pub fn compile(
         let flat = FlatProgram::new(&book, &matchers, ExecutorNeeds::new(&book, &sets));
         let mut made = CompiledParts::of(flat, &book);
         made.files = sets.paths.borrow().iter().cloned().collect();
+        made.learned = sets.learned.take();
         for (at, plugin) in foreign.plugins.iter().enumerate() {
             if matches!(plugin.kind, PluginKind::Provider(_)) && !sets.is_used(at) {
                 let message = format!("nothing refers to {:?}, so it is not read", plugin.tag);
@@ -107,6 +113,8 @@ pub fn compile(
         effects: made.effects,
         jobs: made.jobs,
         memories: made.memories,
+        learned: made.learned,
+        selectors: made.selectors,
         collectors: made.collectors,
         files: made.files,
         log: foreign.log.clone(),
@@ -126,6 +134,8 @@ struct CompiledParts {
     effects: Vec<EffectSpec>,
     jobs: Vec<JobSpec>,
     memories: Vec<MemorySpec>,
+    learned: Vec<LearnedSpec>,
+    selectors: Vec<SelectorSpec>,
     collectors: Vec<String>,
     files: Vec<String>,
 }
@@ -182,6 +192,8 @@ impl CompiledParts {
             effects: needs.effects,
             jobs,
             memories: needs.memories,
+            learned: Vec::new(),
+            selectors: needs.selectors,
             collectors: needs.collectors,
             files: Vec::new(),
         }

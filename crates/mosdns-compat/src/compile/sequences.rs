@@ -7,16 +7,22 @@
 use super::executors::{ExecutorNeeds, ExecutorRunner};
 use super::matchers::{CompiledTests, MatcherCompiler};
 use super::plugins::PluginBook;
-use crate::language::{Executor, FallbackPlugin as Written, PlacedWord, RuleAction, SequenceRule};
+use crate::language::{
+    Executor, FallbackPlugin as Written, LearnDomainPlugin, OutwardEffect, PlacedWord, RuleAction,
+    SequenceRule,
+};
 use pipeline::program::{
-    CacheKeeper, DEPTH_MAX, EndScope, FallbackOp, FamilyPreference, GuardTest, OPS_MAX, Op, Place,
-    TtlRule, WRAPPERS_MAX, WithSoa,
+    CacheKeeper, DEPTH_MAX, EffectTiming, EndScope, FallbackOp, FamilyPreference, GuardTest,
+    OPS_MAX, Op, Place, TtlRule, WRAPPERS_MAX, WithSoa,
 };
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 /// Time for which the answer waits for a preferred family, as in both peers.
 const PREFER_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Time that a question may take in mosdns, whatever it waits for.
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Holds how much room the operations of a sequence take in a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -159,10 +165,13 @@ impl<'f> FlatProgram<'f> {
         }
         if part.room.wrappers > WRAPPERS_MAX {
             let message = format!(
-                "a question that passes more than {WRAPPERS_MAX} caches, collectors and the like \
-                 here fails"
+                "a question passes {} caches, collectors and the like on one way here",
+                part.room.wrappers
             );
-            notes.warn(place.complaint(message));
+            let remedy = format!(
+                "{WRAPPERS_MAX} are the most: leave some out, or run parts of it by $tag, where they end"
+            );
+            notes.complain(place.complaint(message).remedy(remedy));
         }
         (start, part.room)
     }
@@ -333,15 +342,39 @@ impl<'f> FlatProgram<'f> {
                 part.room.wrap();
                 self.needs.reverse_lookup(it, runner)
             }
-            Executor::Outward(it) => {
-                let op = self.needs.outward(it, runner);
-                if let Op::Effect { phase: pipeline::program::EffectTiming::End, .. } = op {
-                    part.room.wrap();
-                }
-                op
+            Executor::LearnDomain(it) => match self.learn(it, part) {
+                Some(op) => op,
+                None => return,
+            },
+            Executor::IpSelector(it) => {
+                part.room.wrap();
+                Op::OrderAddresses(self.needs.selector(it, runner))
             }
+            Executor::Outward(it) => self.outward(it, runner, part),
         };
         part.ops.push(op);
+    }
+
+    /// What is set off at the end of the run wraps the rest.
+    fn outward(
+        &mut self,
+        outward: &OutwardEffect,
+        runner: ExecutorRunner<'_>,
+        part: &mut SequencePart,
+    ) -> Op {
+        let op = self.needs.outward(outward, runner);
+        if let Op::Effect { phase: EffectTiming::End, .. } = op {
+            part.room.wrap();
+        }
+        op
+    }
+
+    fn learn(&mut self, plugin: &LearnDomainPlugin, part: &mut SequencePart) -> Option<Op> {
+        let rule = self.needs.learn(plugin)?;
+        if rule.timing == EffectTiming::End {
+            part.room.wrap();
+        }
+        Some(Op::LearnName(rule))
     }
 
     /// Each of the two ways is a run of its own.
@@ -352,6 +385,8 @@ impl<'f> FlatProgram<'f> {
             secondary: secondary?,
             threshold: it.threshold,
             standby: it.standby,
+            // A question of mosdns has so long in all; in OxiDNS each upstream has its own time.
+            patience: self.is_mosdns().then_some(QUESTION_TIMEOUT),
             then: it.then,
         })
     }

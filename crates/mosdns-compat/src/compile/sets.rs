@@ -3,15 +3,16 @@
 //! A set that several refer to is built once. Called by [`super::matchers`].
 
 use super::plugins::PluginBook;
+use super::specs::{LEARNED_SETS_MAX, LearnedSpec};
 use crate::language::{
-    DatArgs, Dialect, Executor, ForeignFiles, ListedRules, OutwardEffect, PlacedWord, PluginKind,
-    Provider, SetArgs, SetWords, split,
+    DatArgs, Dialect, DynamicDomainSet, Executor, ForeignFiles, ListedRules, OutwardEffect,
+    PlacedWord, Plugin, PluginKind, Provider, SetArgs, SetWords, split,
 };
 use pipeline::program::{AddressSets, NameSets};
 use pipeline::sets::dat::{self, BadDat, BadSelector, DatContents, DatSelector};
 use pipeline::sets::{
-    BadRule, DomainKind, DomainRule, DomainSet, DomainSetBuilder, IpSet, IpSetBuilder, QuestionSet,
-    RegexpCase, without_comment,
+    BadRule, DomainKind, DomainRule, DomainSet, DomainSetBuilder, IpSet, IpSetBuilder,
+    LearnedNames, QuestionSet, RegexpCase, without_comment,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -24,6 +25,7 @@ use std::sync::Arc;
 pub(super) struct BuiltSet {
     names: Vec<Arc<DomainSet>>,
     rules: Vec<Arc<QuestionSet>>,
+    learned: Vec<Arc<LearnedNames>>,
     addresses: Vec<Arc<IpSet>>,
 }
 
@@ -41,6 +43,9 @@ pub(super) struct SetCompiler<'f> {
     dialect: Dialect,
     seed: u64,
     built: RefCell<HashMap<usize, Rc<BuiltSet>>>,
+    /// Sets that sequences feed, each with the number of its plugin.
+    learned_of: RefCell<Vec<usize>>,
+    pub(super) learned: RefCell<Vec<LearnedSpec>>,
     /// Files that were read.
     pub(super) paths: RefCell<BTreeSet<String>>,
 }
@@ -48,7 +53,9 @@ pub(super) struct SetCompiler<'f> {
 impl<'f> SetCompiler<'f> {
     pub(super) fn new(book: &'f PluginBook<'f>, files: &'f dyn ForeignFiles, seed: u64) -> Self {
         let (built, paths) = (RefCell::default(), RefCell::default());
-        Self { book, files, dialect: book.notes.dialect, seed, built, paths }
+        let (learned_of, learned) = (RefCell::default(), RefCell::default());
+        let dialect = book.notes.dialect;
+        Self { book, files, dialect, seed, built, learned_of, learned, paths }
     }
 
     /// The providers that somebody asked for.
@@ -235,9 +242,10 @@ impl<'f> SetCompiler<'f> {
         for item in tags {
             let Some((at, provider)) = self.book.provider(item) else { continue };
             let is_right = match provider {
-                Provider::DomainSet(_) | Provider::Geosite(_) | Provider::AdguardRule(_) => {
-                    asked == SetRequest::Names
-                }
+                Provider::DomainSet(_)
+                | Provider::Geosite(_)
+                | Provider::AdguardRule(_)
+                | Provider::DynamicDomainSet(_) => asked == SetRequest::Names,
                 Provider::IpSet(_) | Provider::Geoip(_) => asked == SetRequest::Addresses,
             };
             if !is_right {
@@ -275,10 +283,48 @@ impl<'f> SetCompiler<'f> {
                 built.addresses.push(Arc::new(set.build()));
             }
             Provider::AdguardRule(args) => built.rules.push(Arc::new(self.adguard(args))),
+            Provider::DynamicDomainSet(set) => built.learned.extend(self.learned_set(at, set)),
         }
         let built = Rc::new(built);
         self.built.borrow_mut().insert(at, Rc::clone(&built));
         built
+    }
+
+    /// The number of the set that sequences feed and that `provider` is.
+    pub(super) fn learned_number(&self, at: usize, provider: &Provider) -> Option<u16> {
+        self.provider(at, provider);
+        let place = self.learned_of.borrow().iter().position(|it| *it == at)?;
+        // There are no more than LEARNED_SETS_MAX.
+        Some(place as u16)
+    }
+
+    fn learned_set(&self, at: usize, set: &DynamicDomainSet) -> Option<Arc<LearnedNames>> {
+        let Plugin { tag, position, .. } = &self.book.plugins[at];
+        for item in &set.bootstrap {
+            let rule = DomainRule::parse(&item.text, DomainKind::Domain);
+            self.report(item, rule.map(drop));
+        }
+        let mut learned = self.learned.borrow_mut();
+        if learned.iter().any(|other| other.plugin.path.text.trim() == set.path.text.trim()) {
+            let message = format!("another set is kept in {} too", set.path.text);
+            let complaint = set.path.position.complaint(message);
+            self.book.notes.complain(complaint.remedy("give each a file of its own"));
+            return None;
+        }
+        if learned.len() >= LEARNED_SETS_MAX {
+            let message = format!("there are more than {LEARNED_SETS_MAX} sets that grow");
+            self.book.notes.complain(position.complaint(message));
+            return None;
+        }
+        let names = Arc::new(LearnedNames::new(self.seed, self.case()));
+        self.learned_of.borrow_mut().push(at);
+        learned.push(LearnedSpec {
+            name: tag.clone(),
+            position: position.clone(),
+            plugin: set.clone(),
+            names: Arc::clone(&names),
+        });
+        Some(names)
     }
 
     fn domain_set(&self, args: &SetArgs, built: &mut BuiltSet) {
@@ -381,10 +427,11 @@ impl BuiltSet {
         }
         join(&mut self.names, &other.names);
         join(&mut self.rules, &other.rules);
+        join(&mut self.learned, &other.learned);
         join(&mut self.addresses, &other.addresses);
     }
 
     fn into_names(self) -> NameSets {
-        NameSets { sets: self.names.into(), rules: self.rules.into() }
+        NameSets { sets: self.names.into(), learned: self.learned.into(), rules: self.rules.into() }
     }
 }

@@ -4,10 +4,12 @@
 //! Plain data; whoever runs the program makes settings of it. Made by [`super`].
 
 use crate::language::{
-    CertificateFiles, CronTime, HandlePointers, NegativeCaching, OutwardEffect, PlacedWord,
-    SourcePosition, UpstreamSpec,
+    AnswerChoice, CertificateFiles, CronTime, DynamicDomainSet, HandlePointers, IpSelectorPlugin,
+    NegativeCaching, OutwardEffect, PlacedWord, SourcePosition, UpstreamSpec,
 };
+use pipeline::sets::LearnedNames;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Groups of upstreams, at most.
@@ -18,6 +20,10 @@ pub const CACHES_MAX: usize = 64;
 pub const EFFECTS_MAX: usize = 1024;
 /// Memories of names by address, at most.
 pub const MEMORIES_MAX: usize = 16;
+/// Sets that sequences feed, at most.
+pub const LEARNED_SETS_MAX: usize = 64;
+/// Choosers among addresses, at most.
+pub const SELECTORS_MAX: usize = 64;
 /// Collectors of numbers, at most.
 pub const COLLECTORS_MAX: usize = 256;
 
@@ -90,8 +96,10 @@ pub struct GroupSpec {
     pub position: SourcePosition,
     /// Whom to ask. At least one.
     pub upstreams: Vec<UpstreamSpec>,
-    /// Number that are asked at once, from 1 to 3: one at random, or a race of several.
+    /// Number that are asked at once, from 1 to 32: one at random, or a race of several.
     pub concurrent: u8,
+    /// Answer that counts where they disagree.
+    pub selection: AnswerChoice,
 }
 
 /// A cache of answers.
@@ -114,6 +122,8 @@ pub struct CacheSpec {
     pub negative: NegativeCaching,
     /// Longest time that other answers are kept.
     pub positive_max: Option<Duration>,
+    /// Shortest time that they are kept, whatever they say.
+    pub positive_min: Option<Duration>,
 }
 
 impl CacheSpec {
@@ -134,6 +144,30 @@ pub struct MemorySpec {
     pub ttl: Duration,
     /// Whether questions for names of addresses are answered from it.
     pub pointers: HandlePointers,
+}
+
+/// A set that sequences feed.
+#[derive(Clone, Debug)]
+pub struct LearnedSpec {
+    /// The tag of the plugin.
+    pub name: String,
+    /// Where it stands in the file.
+    pub position: SourcePosition,
+    /// Arguments: its file, and how that is written.
+    pub plugin: DynamicDomainSet,
+    /// The set, as the program asks it: empty, until the file was read.
+    pub names: Arc<LearnedNames>,
+}
+
+/// A chooser among addresses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SelectorSpec {
+    /// The tag of the plugin, or where its quick form stands.
+    pub name: String,
+    /// Where it stands in the file.
+    pub position: SourcePosition,
+    /// Arguments: measuring and choosing.
+    pub plugin: IpSelectorPlugin,
 }
 
 /// Something outside that is set off.

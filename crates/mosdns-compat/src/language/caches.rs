@@ -17,6 +17,9 @@ const KEPT_MAX: u64 = 31 * 86400;
 /// have it.
 const LAZY_MAX: u64 = 7 * 86400;
 
+/// Longest `min_positive_ttl` in seconds: what our own settings have.
+const MIN_POSITIVE_MAX: u64 = 3600;
+
 /// A cache of answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachePlugin {
@@ -33,6 +36,8 @@ pub struct CachePlugin {
     pub negative: NegativeCaching,
     /// Longest time that other answers are kept.
     pub positive_max: Option<Duration>,
+    /// Shortest time that they are kept, whatever they say.
+    pub positive_min: Option<Duration>,
     /// What follows a hit: `short_circuit` of OxiDNS.
     pub then: AfterAnswer,
 }
@@ -90,6 +95,7 @@ impl CachePlugin {
             dump_interval: Duration::from_mins(10),
             negative: NegativeCaching::AtMost(Duration::from_mins(5)),
             positive_max: None,
+            positive_min: None,
             then,
         }
     }
@@ -108,8 +114,9 @@ pub(super) fn cache(section: &mut ConfigSection<'_>) -> CachePlugin {
         cache.entries = cache.entries.max(1024);
         return cache;
     }
+    cache.positive_max = section.count("max_positive_ttl", KEPT_MAX).map(Duration::from_secs);
+    cache.positive_min = positive_min(section, cache.positive_max);
     let mut seconds = |key| section.count(key, KEPT_MAX).map(Duration::from_secs);
-    cache.positive_max = seconds("max_positive_ttl");
     let negative_max = seconds("max_negative_ttl").unwrap_or(Duration::from_mins(5));
     if seconds("negative_ttl_without_soa").is_some() {
         let message =
@@ -125,6 +132,17 @@ pub(super) fn cache(section: &mut ConfigSection<'_>) -> CachePlugin {
         section.notes.warn(section.position.below("ecs_in_key").complaint(message));
     }
     cache
+}
+
+/// `min_positive_ttl`, of at most an hour: longer, changes of names would not be seen.
+fn positive_min(section: &mut ConfigSection<'_>, most: Option<Duration>) -> Option<Duration> {
+    let least = section.clamped("min_positive_ttl", MIN_POSITIVE_MAX).map(Duration::from_secs)?;
+    if most.is_some_and(|most| least > most) {
+        let place = section.position.below("min_positive_ttl");
+        let complaint = place.complaint("it is longer than max_positive_ttl");
+        section.notes.complain(complaint.remedy("at most max_positive_ttl"));
+    }
+    Some(least)
 }
 
 /// `cache [size]` in mosdns, `cache [short_circuit]` in OxiDNS.

@@ -4,11 +4,12 @@
 //! a quick form. Files of mosdns v1 to v4 are named as such. Called by [`super`] before anything is
 //! read.
 
+use super::environment;
 use super::position::SourcePosition;
 use super::strings;
 use super::tree::text_of;
 use super::words::{RuleHead, head, sense};
-use super::{Dialect, answers, executors, matchers, providers};
+use super::{Dialect, answers, executors, matchers, providers, record_types};
 use serde_json::Value;
 use std::fmt;
 use vocab::Complaint;
@@ -38,15 +39,17 @@ const KEYS: &[(&str, &[&str])] = &[
             "max_negative_ttl",
             "negative_ttl_without_soa",
             "max_positive_ttl",
+            "min_positive_ttl",
             "ecs_in_key",
         ],
     ),
+    ("forward", &["response_selection"]),
     ("http_server", &["enable_http3"]),
     ("black_hole", &["mode"]),
 ];
 
 /// Keys of an upstream that only OxiDNS knows.
-const UPSTREAM_KEYS: &[&str] = &["port", "timeout"];
+const UPSTREAM_KEYS: &[&str] = &["port", "timeout", "outbound", "min_conns"];
 
 /// Keys at the top of a file of an older mosdns: the version that has it, and what v5 has in its
 /// place.
@@ -77,6 +80,9 @@ pub(super) fn evidence(document: &Value, place: &SourcePosition) -> Option<Diale
     if document.get("runtime").is_some() {
         return found("runtime", "`runtime`");
     }
+    if document.pointer("/network/outbound").is_some() {
+        return found("network", "`network.outbound`");
+    }
     if document.pointer("/api/http").is_some_and(Value::is_object) {
         return found("api.http", "`api.http` with keys");
     }
@@ -86,11 +92,23 @@ pub(super) fn evidence(document: &Value, place: &SourcePosition) -> Option<Diale
     if let Some("trace" | "off") = document.pointer("/log/level").and_then(Value::as_str) {
         return found("log.level", "this level of the log");
     }
-    let plugins = document.get("plugins").and_then(Value::as_array)?;
-    plugins
-        .iter()
-        .enumerate()
-        .find_map(|(index, it)| of_plugin(it, &place.below("plugins").below(index)))
+    let plugins = document.get("plugins").and_then(Value::as_array);
+    let own = plugins.into_iter().flatten().enumerate();
+    let own = own.map(|(index, it)| (it, place.below("plugins").below(index)));
+    own.clone().find_map(|(it, place)| of_plugin(it, &place)).or_else(|| {
+        let named = environment::names_variable(document).then(|| {
+            let place = own.clone().find(|(it, _)| environment::names_variable(it));
+            place.map_or_else(|| place_of(document), |(_, place)| place)
+        })?;
+        Some(DialectEvidence { position: named, what: "a variable of the environment".into() })
+    })
+}
+
+/// The key at the top of `document` below which a variable is named.
+fn place_of(document: &Value) -> SourcePosition {
+    let map = document.as_object();
+    let named = map.into_iter().flatten().find(|(_, it)| environment::names_variable(it));
+    named.map_or_else(SourcePosition::default, |(key, _)| SourcePosition::default().below(key))
 }
 
 fn of_plugin(plugin: &Value, place: &SourcePosition) -> Option<DialectEvidence> {
@@ -220,5 +238,6 @@ fn is_named(word: &str) -> bool {
     let word = word.to_ascii_uppercase();
     let is_number = word.bytes().all(|it| it.is_ascii_digit());
     !is_number
-        && (matchers::rtype(&word).or(matchers::class(&word)).or(matchers::rcode(&word))).is_some()
+        && (record_types::rtype(&word).or(matchers::class(&word)).or(matchers::rcode(&word)))
+            .is_some()
 }

@@ -6,10 +6,12 @@
 use super::Dialect;
 use super::answers::{self, BlackHole, ListedRules};
 use super::caches::{self, CachePlugin, FallbackPlugin, ReverseLookup};
+use super::learning::{self, LearnDomainPlugin};
 use super::outward::{OutwardEffect, quick as quick_outward, read as read_outward};
 use super::position::{PlacedWord, ReadNotes, SourcePosition, not_yet};
 use super::rules::{self, SequenceRule};
 use super::schedule::{CronPlugin, cron};
+use super::selector::{self, IpSelectorPlugin};
 use super::tree::{ConfigSection, UnknownKeys, text_of};
 use super::upstreams::{self, ForwardPlugin};
 use super::words::{no_words, numbers, split};
@@ -59,6 +61,10 @@ pub enum Executor {
     ReverseLookup(ReverseLookup),
     /// Records queries; the request log does that for all.
     QueryRecorder,
+    /// Learns the name asked for.
+    LearnDomain(LearnDomainPlugin),
+    /// Puts addresses in the order in which they let us connect.
+    IpSelector(IpSelectorPlugin),
     /// Something outside.
     Outward(OutwardEffect),
     /// Runs executors by the clock.
@@ -87,11 +93,14 @@ pub(super) const TYPES: &[&str] = &[
     "metrics_collector",
     "reverse_lookup",
     "query_recorder",
+    "ip_selector",
+    "learn_domain",
     "http_request",
     "script",
     "ipset",
     "nftset",
     "ros_address_list",
+    "ros_route",
     "download",
     "reload_provider",
     "reload",
@@ -129,6 +138,7 @@ pub(super) const QUICK: &[&str] = &[
     "debug_print",
     "query_summary",
     "metrics_collector",
+    "ip_selector",
     "ipset",
     "nftset",
     "download",
@@ -139,7 +149,7 @@ pub(super) const QUICK: &[&str] = &[
 
 /// Those of them that only OxiDNS has in rules.
 pub(super) const OXIDNS_QUICK: &[&str] =
-    &["ecs_handler", "download", "reload_provider", "reload", "upgrade"];
+    &["ecs_handler", "ip_selector", "download", "reload_provider", "reload", "upgrade"];
 
 /// The executor of type `name` with the arguments of its own plugin; none if there is no such
 /// type, or it was refused with a complaint.
@@ -161,16 +171,22 @@ pub(super) fn read(
     if name == "reload_provider" {
         return read_outward(name, args, place, notes).map(Executor::Outward);
     }
-    if let "http_request" | "script" | "ipset" | "nftset" | "download" | "reload" = name {
+    if let "http_request" | "script" | "ipset" | "nftset" | "download" | "reload"
+    | "ros_address_list" = name
+    {
         return read_outward(name, args, place, notes).map(Executor::Outward);
     }
-    if let "ros_address_list" | "upgrade" = name {
+    if let "ros_route" | "upgrade" = name {
         not_yet(name, place, notes);
         return None;
     }
     let mut section = ConfigSection::new(args, place, notes);
     let executor = read_section(name, &mut section);
-    section.finish(UnknownKeys::AsUsual);
+    let unknown = match name {
+        "ip_selector" | "learn_domain" => UnknownKeys::Refused,
+        _ => UnknownKeys::AsUsual,
+    };
+    section.finish(unknown);
     executor
 }
 
@@ -191,6 +207,8 @@ fn read_section(name: &str, section: &mut ConfigSection<'_>) -> Option<Executor>
     Some(match name {
         "forward" => Executor::Forward(upstreams::forward(section)),
         "cache" => Executor::Cache(caches::cache(section)),
+        "ip_selector" => Executor::IpSelector(selector::selector(section)),
+        "learn_domain" => Executor::LearnDomain(learning::learn(section)?),
         "fallback" => Executor::Fallback(caches::fallback(section)?),
         "hosts" => Executor::Hosts(answers::listed(section, "entries")),
         "arbitrary" => Executor::Arbitrary(answers::listed(section, "rules")),
@@ -273,6 +291,7 @@ pub(super) fn quick(
             return None;
         }
         "metrics_collector" => Executor::MetricsCollector(some("default")),
+        "ip_selector" => Executor::IpSelector(selector::quick(words, place, notes)),
         "ipset" | "nftset" | "download" | "reload_provider" | "reload" => {
             Executor::Outward(quick_outward(name, words, place, notes)?)
         }
@@ -357,6 +376,7 @@ fn recorder(section: &mut ConfigSection<'_>) -> Executor {
         "memory_tail",
         "retention_days",
         "cleanup_interval_hours",
+        "reader_concurrency",
     ] {
         section.value(key);
     }

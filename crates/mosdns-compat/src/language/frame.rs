@@ -3,6 +3,7 @@
 //! It is read so that nothing in a file goes unseen; what becomes of it is for the program to say.
 //! Called by [`super`].
 
+use super::network;
 use super::position::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
 use super::tree::{ConfigSection, UnknownKeys};
 use serde_json::Value;
@@ -83,6 +84,14 @@ pub(super) fn read(document: &Value, place: &SourcePosition, notes: &ReadNotes) 
     {
         runtime.worker_threads = it.whole("worker_threads", 1..=1024);
         it.finish(UnknownKeys::AsUsual);
+    }
+    if !notes.is_mosdns()
+        && let Some(it) = section.section("network")
+    {
+        let book = network::read(it);
+        if place.file().is_none() {
+            notes.set_outbound(book);
+        }
     }
     section.finish(UnknownKeys::AsUsual);
     FileFrame { log, api, runtime }

@@ -4,6 +4,7 @@
 //! them from the working directory, OxiDNS from the file that names them; both put what is included
 //! first. Called by [`super`].
 
+use super::environment;
 use super::position::{ReadNotes, SourcePosition};
 use super::tree::texts_of;
 use super::{Dialect, ForeignFiles, PathBase};
@@ -66,9 +67,25 @@ struct IncludeGathering<'f, 'v> {
 }
 
 impl<'v> IncludeGathering<'_, 'v> {
+    /// The document with the variables that it names; nothing where one is missing.
+    fn with_variables(&mut self, document: SourceDocument<'v>) -> Option<SourceDocument<'v>> {
+        let SourceDocument { value, position } = document;
+        if self.dialect == Dialect::Mosdns {
+            return Some(SourceDocument { value, position });
+        }
+        match environment::expand(value, &position, self.files) {
+            Ok(value) => Some(SourceDocument { value, position }),
+            Err(complaints) => {
+                self.complaints.extend(complaints);
+                None
+            }
+        }
+    }
+
     /// Adds what `document` includes, then itself. `folder` is that of its file, from the main
     /// file's on.
     fn add(&mut self, document: SourceDocument<'v>, folder: &str, depth: usize) {
+        let Some(document) = self.with_variables(document) else { return };
         let notes = ReadNotes::new(self.dialect);
         let key = document.position.below("include");
         let includes = match document.get("include", self.dialect) {

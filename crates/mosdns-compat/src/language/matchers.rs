@@ -5,11 +5,12 @@
 
 use super::Dialect;
 use super::position::{PlacedWord, ReadNotes, SourcePosition};
+use super::record_types::rtype;
 use super::rules::{self, RuleTest};
 use super::strings::{StringTest, string_test};
 use super::tree::{ConfigSection, UnknownKeys, texts_of};
 use super::words::{SetWords, no_words, numbers, split};
-use domain::base::iana::{Class, OptRcode, Rtype};
+use domain::base::iana::{Class, OptRcode};
 use serde_json::Value;
 
 /// A matcher and its arguments.
@@ -244,11 +245,6 @@ fn codes(
         }
     }
     codes
-}
-
-/// The number of a type's name.
-pub(super) fn rtype(name: &str) -> Option<u16> {
-    if name == "*" { Some(255) } else { name.parse::<Rtype>().ok().map(Rtype::to_int) }
 }
 
 /// The number of a class's name.

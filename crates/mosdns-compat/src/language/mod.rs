@@ -8,20 +8,29 @@
 mod answers;
 mod caches;
 mod detect;
+mod environment;
 mod executors;
 mod frame;
 mod include;
+mod learning;
 mod matchers;
+mod network;
+mod outbound;
 mod outward;
 mod packet_sets;
 mod plugins;
 mod position;
 mod providers;
+mod record_types;
+mod router;
 mod rules;
 mod schedule;
+mod selector;
 mod servers;
+mod spans;
 mod strings;
 mod tree;
+mod upstream_address;
 mod upstreams;
 mod words;
 
@@ -31,6 +40,7 @@ pub use detect::DialectEvidence;
 pub use executors::Executor;
 pub use frame::{ApiSettings, LogLevel, LogSettings, RuntimeSettings};
 pub use include::{INCLUDE_DEPTH_MAX, INCLUDES_MAX};
+pub use learning::{DynamicDomainSet, LearnDomainPlugin, LearnedAnswer};
 pub use matchers::{MatcherSpec, RateLimit};
 pub use outward::{
     DownloadFile, DownloadPlugin, ErrorMode, HttpRequest, OutwardEffect, PluginPhase, ScriptPlugin,
@@ -39,12 +49,14 @@ pub use packet_sets::{IpsetPlugin, NftTarget, NftsetPlugin};
 pub use plugins::{PLUGINS_MAX, Plugin, PluginKind};
 pub use position::{COMPLAINTS_MAX, PlacedWord, SourcePosition};
 pub use providers::{DatArgs, Provider, SetArgs};
+pub use router::{RosAddressList, RosPassword};
 pub use rules::{CalledMatcher, RULES_MAX, RuleAction, RuleTest, SequenceRule};
 pub use schedule::{CronJob, CronPlugin, CronTime};
+pub use selector::{AddressChoice, AddressProbe, IpSelectorPlugin, PrivateAddresses, SignedChoice};
 pub use servers::{CertificateFiles, ServerEntry, ServerKind, ServerPlugin};
 pub use strings::{StringOperation, StringSource, StringTest};
 pub use upstreams::{
-    ForwardPlugin, PipeliningMode, UPSTREAMS_MAX, UpstreamSpec, VerifyCertificate,
+    AnswerChoice, ForwardPlugin, PipeliningMode, UPSTREAMS_MAX, UpstreamSpec, VerifyCertificate,
 };
 pub use words::SetWords;
 

@@ -4,16 +4,18 @@
 //! They are handed on as the DNS door's own settings for effects: [`OutwardEffect::settings`].
 //! Nothing is sent or run here. Called by [`super::executors`] and [`super::schedule`].
 
+use super::network::{proxy, usual_proxy};
 use super::packet_sets::{IpsetPlugin, NftsetPlugin, ipset, nftset, quick_ipset, quick_nftset};
 use super::position::{PlacedWord, ReadNotes, SourcePosition};
+use super::router::RosAddressList;
+use super::spans::written;
 use super::tree::{ConfigSection, UnknownKeys, texts_of};
 use super::words::SetWords;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use std::time::Duration;
-use vocab::TimeSpan;
 
 /// Something outside.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +30,8 @@ pub enum OutwardEffect {
     Script(ScriptPlugin),
     /// Fetches files.
     Download(DownloadPlugin),
+    /// Adds them to address lists of a router.
+    RosAddressList(Box<RosAddressList>),
     /// Reads the configuration anew.
     Reload,
     /// Reads lists anew, by their tags.
@@ -47,7 +51,7 @@ pub struct HttpRequest {
     #[serde(rename = "async")]
     pub is_async: bool,
     /// Default 5 s.
-    #[serde(serialize_with = "span")]
+    #[serde(serialize_with = "written")]
     pub timeout: Duration,
     /// What its failure means. Default: nothing.
     pub error_mode: ErrorMode,
@@ -107,7 +111,7 @@ pub struct ScriptPlugin {
     /// The folder it runs in.
     pub cwd: Option<String>,
     /// Default 5 s.
-    #[serde(serialize_with = "span")]
+    #[serde(serialize_with = "written")]
     pub timeout: Duration,
     /// What its failure means. Default: nothing.
     pub error_mode: ErrorMode,
@@ -119,7 +123,7 @@ pub struct ScriptPlugin {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DownloadPlugin {
     /// Default 30 s for each file.
-    #[serde(serialize_with = "span")]
+    #[serde(serialize_with = "written")]
     pub timeout: Duration,
     /// Through this proxy. It is parsed by whoever connects.
     pub socks5: Option<String>,
@@ -142,10 +146,6 @@ pub struct DownloadFile {
     pub filename: Option<String>,
 }
 
-fn span<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_str(&TimeSpan(*span))
-}
-
 impl OutwardEffect {
     /// The same as the DNS door's settings for effects have it: keys by OxiDNS's names, and `type`.
     pub fn settings(&self) -> Value {
@@ -155,6 +155,7 @@ impl OutwardEffect {
             Self::HttpRequest(it) => ("http_request", json!(it)),
             Self::Script(it) => ("script", json!(it)),
             Self::Download(it) => ("download", json!(it)),
+            Self::RosAddressList(it) => ("ros_address_list", json!(it)),
             Self::Reload => ("reload", json!({ "what": "everything" })),
             Self::ReloadProvider(tags) => {
                 let names: Vec<&str> = tags.iter().map(|it| it.text.as_str()).collect();
@@ -218,6 +219,10 @@ pub(super) fn read(
         }
         "script" => (script(&mut section).map(OutwardEffect::Script), UnknownKeys::Refused),
         "download" => (download(&mut section).map(OutwardEffect::Download), UnknownKeys::Refused),
+        "ros_address_list" => {
+            let it = RosAddressList::read(&mut section);
+            (it.map(|it| OutwardEffect::RosAddressList(Box::new(it))), UnknownKeys::Refused)
+        }
         _ => (None, UnknownKeys::AsUsual),
     };
     section.finish(unknown);
@@ -252,7 +257,7 @@ pub(super) fn quick(
             let file = DownloadFile { url: url.into(), dir: dir.into(), filename: None };
             Some(OutwardEffect::Download(DownloadPlugin {
                 timeout: SECOND * 30,
-                socks5: None,
+                socks5: usual_proxy(notes),
                 insecure_skip_verify: false,
                 startup_if_missing: false,
                 downloads: vec![file],
@@ -333,7 +338,7 @@ fn http_request(section: &mut ConfigSection<'_>) -> Option<HttpRequest> {
         json,
         form: (!form.is_empty()).then_some(form),
         content_type: section.text("content_type").map(|it| it.text),
-        socks5: section.text("socks5").map(|it| it.text),
+        socks5: proxy(section),
         insecure_skip_verify: section.is_on("insecure_skip_verify"),
         max_redirects: section.whole("max_redirects", 0..=20).unwrap_or(5),
         queue_size: section.whole("queue_size", 1..=65536).unwrap_or(256),
@@ -375,7 +380,7 @@ fn download(section: &mut ConfigSection<'_>) -> Option<DownloadPlugin> {
     }
     Some(DownloadPlugin {
         timeout,
-        socks5: section.text("socks5").map(|it| it.text),
+        socks5: proxy(section),
         insecure_skip_verify: section.is_on("insecure_skip_verify"),
         startup_if_missing,
         downloads,

@@ -5,7 +5,8 @@
 //! [`super`] and by [`crate::compile`].
 
 use super::Dialect;
-use std::cell::RefCell;
+use super::outbound::OutboundBook;
+use std::cell::{OnceCell, RefCell};
 use std::fmt;
 use std::sync::Arc;
 use vocab::Complaint;
@@ -94,13 +95,30 @@ impl PlacedWord {
 #[derive(Debug)]
 pub(crate) struct ReadNotes {
     pub(crate) dialect: Dialect,
+    outbound: OnceCell<OutboundBook>,
     complaints: RefCell<Vec<Complaint>>,
     warnings: RefCell<Vec<Complaint>>,
 }
 
 impl ReadNotes {
     pub(crate) fn new(dialect: Dialect) -> Self {
-        Self { dialect, complaints: RefCell::default(), warnings: RefCell::default() }
+        Self {
+            dialect,
+            outbound: OnceCell::new(),
+            complaints: RefCell::default(),
+            warnings: RefCell::default(),
+        }
+    }
+
+    /// The profiles by which servers are reached; none were read before the main file's.
+    pub(super) fn outbound(&self) -> &OutboundBook {
+        self.outbound.get_or_init(OutboundBook::default)
+    }
+
+    /// Takes the profiles of the main file.
+    pub(super) fn set_outbound(&self, book: OutboundBook) {
+        // It is read once.
+        let _ = self.outbound.set(book);
     }
 
     pub(crate) fn is_mosdns(&self) -> bool {

@@ -2,6 +2,7 @@
 //!
 //! Files are named here and read by [`crate::compile`]. Called by [`super::plugins`].
 
+use super::learning::{self, DynamicDomainSet};
 use super::position::{PlacedWord, ReadNotes, SourcePosition};
 use super::tree::{ConfigSection, UnknownKeys};
 use serde_json::Value;
@@ -19,6 +20,8 @@ pub enum Provider {
     Geoip(DatArgs),
     /// Rules in AdGuard's syntax.
     AdguardRule(SetArgs),
+    /// Names that sequences learn.
+    DynamicDomainSet(DynamicDomainSet),
 }
 
 /// Rules in place, in files, and other providers.
@@ -42,7 +45,8 @@ pub struct DatArgs {
 }
 
 /// All types of providers; mosdns has the first two.
-pub(super) const TYPES: &[&str] = &["domain_set", "ip_set", "geosite", "geoip", "adguard_rule"];
+pub(super) const TYPES: &[&str] =
+    &["domain_set", "ip_set", "geosite", "geoip", "adguard_rule", "dynamic_domain_set"];
 
 /// The provider of type `name`; none if there is no such type, or it was refused with a complaint.
 pub(super) fn read(
@@ -52,6 +56,11 @@ pub(super) fn read(
     notes: &ReadNotes,
 ) -> Option<Provider> {
     let mut section = ConfigSection::new(args, place, notes);
+    if name == "dynamic_domain_set" {
+        let set = learning::set(&mut section);
+        section.finish(UnknownKeys::Refused);
+        return set.map(Provider::DynamicDomainSet);
+    }
     let mut set = |rules: &'static str| SetArgs {
         rules: section.texts(rules),
         files: section.texts("files"),

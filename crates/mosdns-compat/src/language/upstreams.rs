@@ -1,17 +1,17 @@
 //! Arguments of `forward`: upstreams, and how many are asked at once.
 //!
-//! Addresses are taken apart far enough to refuse what cannot be reached, and written anew as our
-//! own settings want them. Called by [`super::executors`].
+//! Their addresses are read beside. Called by [`super::executors`].
 
+use super::Dialect;
 use super::answers::then;
-use super::position::{PlacedWord, ReadNotes, SourcePosition, not_yet, with_remedy};
+use super::network;
+use super::outbound::{OutboundProfile, ProfileChoice};
+use super::position::{PlacedWord, ReadNotes, SourcePosition};
 use super::tree::{ConfigSection, UnknownKeys};
 use super::words::short_circuit;
 use pipeline::program::AfterAnswer;
-use settings::suggest;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
-use vocab::DomainName;
 
 /// Upstreams of one plugin, at most.
 pub const UPSTREAMS_MAX: usize = 64;
@@ -21,11 +21,29 @@ pub const UPSTREAMS_MAX: usize = 64;
 pub struct ForwardPlugin {
     /// Whom to ask. At least one.
     pub upstreams: Vec<UpstreamSpec>,
-    /// Number at once, from 1 to 3; more is taken for 3, as the peers do. Default 1, in the quick
-    /// form 3.
+    /// Number at once, from 1 to 3 (mosdns) or 32 (OxiDNS); more is taken for the most, as the
+    /// peers do. Default 1, in the quick form the most.
     pub concurrent: u8,
+    /// Answer that counts where they disagree.
+    pub selection: AnswerChoice,
     /// What follows an answer: `short_circuit` of OxiDNS.
     pub then: AfterAnswer,
+}
+
+/// Tells which answer counts where upstreams disagree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerChoice {
+    /// The first that says there are records, or that there are none: mosdns.
+    First,
+    /// The first at all.
+    Fastest,
+    /// One with records at once, an empty one a moment later: what OxiDNS does where nothing is
+    /// said.
+    Balanced,
+    /// One with records at once, an empty one when all have answered.
+    PreferPositive,
+    /// One with records at once, an empty one when two agree on it.
+    Consensus,
 }
 
 /// One upstream.
@@ -57,6 +75,8 @@ pub struct UpstreamSpec {
     pub interface: Option<String>,
     /// The plain DNS server that finds its address.
     pub bootstrap: Option<SocketAddr>,
+    /// Plain DNS servers of its outbound profile.
+    pub profile_servers: Vec<SocketAddr>,
     /// Which addresses are looked for: 4 or 6; any where nothing is said.
     pub bootstrap_version: Option<u8>,
 }
@@ -95,7 +115,7 @@ const MARK_MAX: u64 = u32::MAX as u64;
 const SECOND: Duration = Duration::from_secs(1);
 /// Longest time that an unused connection is kept, as our own settings have it.
 const IDLE_MAX: Duration = Duration::from_mins(10);
-const HTTP3_FALLS_BACK: &str = "DNS over HTTP/3 is not built: HTTP/2 is used instead";
+pub(super) const HTTP3_FALLS_BACK: &str = "DNS over HTTP/3 is not built: HTTP/2 is used instead";
 
 pub(super) fn forward(section: &mut ConfigSection<'_>) -> ForwardPlugin {
     let notes = section.notes;
@@ -126,8 +146,48 @@ pub(super) fn forward(section: &mut ConfigSection<'_>) -> ForwardPlugin {
         }
         upstreams.push(upstream);
     }
-    let concurrent = section.whole("concurrent", 0..=u64::MAX).unwrap_or(1).clamp(1, 3) as u8;
-    ForwardPlugin { upstreams, concurrent, then: then(section) }
+    let most = concurrent_max(notes);
+    let concurrent = section.whole("concurrent", 0..=u64::MAX).unwrap_or(1).clamp(1, most) as u8;
+    let selection = selection(section);
+    ForwardPlugin { upstreams, concurrent, selection, then: then(section) }
+}
+
+const fn concurrent_max(notes: &ReadNotes) -> u64 {
+    match notes.dialect {
+        Dialect::Mosdns => 3,
+        Dialect::Oxidns => 32,
+    }
+}
+
+/// Returns what counts where nothing is said.
+const fn usual_choice(notes: &ReadNotes) -> AnswerChoice {
+    match notes.dialect {
+        Dialect::Mosdns => AnswerChoice::First,
+        Dialect::Oxidns => AnswerChoice::Balanced,
+    }
+}
+
+/// `response_selection` of OxiDNS.
+fn selection(section: &mut ConfigSection<'_>) -> AnswerChoice {
+    const CHOICES: &[(&str, AnswerChoice)] = &[
+        ("fastest", AnswerChoice::Fastest),
+        ("balanced", AnswerChoice::Balanced),
+        ("prefer_positive", AnswerChoice::PreferPositive),
+        ("consensus", AnswerChoice::Consensus),
+    ];
+    let notes = section.notes;
+    let usual = usual_choice(notes);
+    if notes.is_mosdns() {
+        return usual;
+    }
+    let Some(word) = section.text("response_selection") else { return usual };
+    let found = CHOICES.iter().find(|(name, _)| *name == word.text);
+    if found.is_none() {
+        let complaint =
+            word.position.complaint(format!("{:?} is no choice among answers", word.text));
+        notes.complain(complaint.remedy("fastest, balanced, prefer_positive or consensus"));
+    }
+    found.map_or(usual, |(_, choice)| *choice)
 }
 
 /// `forward ADDRESS...`.
@@ -146,13 +206,17 @@ pub(super) fn quick(
         .iter()
         .filter_map(|word| {
             let mut upstream = UpstreamSpec::at(place);
-            upstream
-                .set_address(&PlacedWord::new(*word, place), None, None, notes)
-                .then_some(upstream)
+            let word = PlacedWord::new(*word, place);
+            let is_right = upstream.set_address(&word, None, None, notes);
+            if let Some(profile) = network::usual(notes) {
+                upstream.follow(profile, ProfileChoice::Usual, false, notes);
+            }
+            is_right.then_some(upstream)
         })
         .take(UPSTREAMS_MAX)
         .collect();
-    Some(ForwardPlugin { upstreams, concurrent: 3, then })
+    let (concurrent, selection) = (concurrent_max(notes) as u8, usual_choice(notes));
+    Some(ForwardPlugin { upstreams, concurrent, selection, then })
 }
 
 impl SharedUpstreamSettings {
@@ -168,14 +232,7 @@ impl SharedUpstreamSettings {
 }
 
 fn version(section: &mut ConfigSection<'_>) -> Option<u8> {
-    let version = section.whole("bootstrap_version", 0..=6).filter(|it| *it > 0)?;
-    if version != 4 && version != 6 {
-        let place = section.position.below("bootstrap_version");
-        section
-            .notes
-            .complain(place.complaint(format!("{version} is no version")).remedy("4 or 6"));
-    }
-    Some(version as u8)
+    network::version_at(section, "bootstrap_version")
 }
 
 fn upstream(
@@ -195,6 +252,10 @@ fn upstream(
         it.verify = VerifyCertificate::No;
     }
     let connections = section.whole("max_conns", 0..=u64::MAX).filter(|most| *most > 0);
+    let profile = network::chosen(section);
+    if !notes.is_mosdns() {
+        kept_open(section, connections);
+    }
     let port = if notes.is_mosdns() {
         None
     } else {
@@ -220,6 +281,7 @@ fn upstream(
         return None;
     }
     it.leave_out_of_place(notes);
+    let has_own_proxy = socks5.is_some();
     if wants_http3 {
         let message = match it.scheme() {
             "https" => HTTP3_FALLS_BACK.to_owned(),
@@ -235,36 +297,30 @@ fn upstream(
         }
         other => it.socks5 = other.map(|item| item.text),
     }
+    if let Some((profile, choice)) = profile {
+        it.follow(profile, choice, has_own_proxy, notes);
+    }
     Some(it)
+}
+
+/// `min_conns`: connections are opened when they are first needed, and kept as long as they are
+/// used.
+fn kept_open(section: &mut ConfigSection<'_>, most: Option<u64>) {
+    let least = section.whole("min_conns", 0..=4096).unwrap_or(0);
+    let place = section.position.below("min_conns");
+    if least > most.unwrap_or(64) {
+        let complaint = place.complaint(format!("{least} are more than max_conns"));
+        section.notes.complain(complaint.remedy("at most max_conns, which is 64 by default"));
+    } else if least > 0 {
+        let message = "connections are opened when they are first needed";
+        section.notes.warn(place.complaint(message));
+    }
 }
 
 /// `IP` or `IP:port` of a plain DNS server.
 fn server(item: &PlacedWord, notes: &ReadNotes) -> Option<SocketAddr> {
-    let text = item.text.trim();
-    let bare = text.trim_start_matches('[').trim_end_matches(']');
-    let server =
-        text.parse().ok().or_else(|| bare.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, 53)));
-    if server.is_none() {
-        let complaint = item.position.complaint(format!("{text:?} is no IP address with a port"));
-        notes.complain(complaint.remedy("for example 9.9.9.9:53"));
-    }
-    server
+    network::plain_server(item, &item.text, notes)
 }
-
-/// Each scheme of the peers, ours, and its port.
-const SCHEMES: &[(&str, &str, u16)] = &[
-    ("udp", "udp", 53),
-    ("tcp", "tcp", 53),
-    ("tcp+pipeline", "tcp", 53),
-    ("tls", "tls", 853),
-    ("tls+pipeline", "tls", 853),
-    ("dot", "tls", 853),
-    ("https", "https", 443),
-    ("doh", "https", 443),
-    ("h3", "https", 443),
-    ("quic", "quic", 853),
-    ("doq", "quic", 853),
-];
 
 impl UpstreamSpec {
     fn at(place: &SourcePosition) -> Self {
@@ -282,6 +338,7 @@ impl UpstreamSpec {
             mark: None,
             interface: None,
             bootstrap: None,
+            profile_servers: Vec::new(),
             bootstrap_version: None,
         }
     }
@@ -289,6 +346,47 @@ impl UpstreamSpec {
     /// The protocol of its address.
     fn scheme(&self) -> &str {
         self.address.split_once("://").map_or("", |(scheme, _)| scheme)
+    }
+
+    /// Takes from `profile` what the upstream does not say itself.
+    fn follow(
+        &mut self,
+        profile: &OutboundProfile,
+        choice: ProfileChoice,
+        has_own_proxy: bool,
+        notes: &ReadNotes,
+    ) {
+        let place = self.position.below("outbound");
+        if let Some(socks5) = profile.socks5.as_ref().filter(|_| !has_own_proxy) {
+            let scheme = self.scheme();
+            match (scheme, choice) {
+                ("udp" | "quic", ProfileChoice::Usual) => {
+                    let message =
+                        format!("the usual profile has a proxy, which {scheme}:// cannot use");
+                    let remedy = "name a profile without a proxy here with `outbound`";
+                    notes.complain(self.position.complaint(message).remedy(remedy));
+                }
+                ("udp" | "quic", ProfileChoice::Named) => {
+                    notes.warn(place.complaint("no SOCKS5 proxy is used over UDP and QUIC"));
+                }
+                _ => self.socks5 = Some(socks5.clone()),
+            }
+        }
+        // Whose address is given, or looked up by the proxy, needs no server.
+        if !self.is_looked_up() || self.bootstrap.is_some() {
+            return;
+        }
+        self.bootstrap_version = self.bootstrap_version.or(profile.version);
+        self.profile_servers.clone_from(&profile.servers);
+        if let Some(first) = profile.left_out.first() {
+            let message = format!("names are looked up by plain DNS alone, not by {first}");
+            let complaint = self.position.complaint(message);
+            if profile.servers.is_empty() {
+                notes.complain(complaint.remedy("give the upstream its address with dial_addr"));
+            } else {
+                notes.warn(complaint);
+            }
+        }
     }
 
     /// Takes back what means nothing to its protocol, and what is out of bounds, and says so: the
@@ -314,123 +412,4 @@ impl UpstreamSpec {
         }
         (self.pipeline, self.verify, self.idle) = (pipeline, verify, idle);
     }
-
-    /// Takes `[scheme://]host[:port][/path]` and where to connect to. Complains and gives false if
-    /// that cannot be.
-    fn set_address(
-        &mut self,
-        written: &PlacedWord,
-        dial: Option<&PlacedWord>,
-        port: Option<u16>,
-        notes: &ReadNotes,
-    ) -> bool {
-        let text = written.text.trim();
-        let (scheme, rest) = text.split_once("://").unwrap_or(("udp", text));
-        if scheme == "sdns" {
-            not_yet("a DNSCrypt stamp", &written.position, notes);
-            return false;
-        }
-        if scheme == "h3" {
-            notes.warn(written.position.complaint(HTTP3_FALLS_BACK));
-        }
-        let Some((_, ours, usual)) = SCHEMES.iter().find(|(name, ..)| *name == scheme) else {
-            let complaint =
-                written.position.complaint(format!("{scheme:?} is no protocol of upstreams"));
-            let remedy = suggest(scheme, SCHEMES.iter().map(|(name, ..)| *name));
-            notes.complain(with_remedy(complaint, remedy));
-            return false;
-        };
-        if scheme.ends_with("+pipeline") {
-            self.pipeline = PipeliningMode::On;
-        }
-        let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
-        let Some((host, own_port)) = host_port(authority) else {
-            let message = format!("{text:?} holds no host and port");
-            notes.complain(written.position.complaint(message));
-            return false;
-        };
-        let mut port = own_port.or(port).unwrap_or(*usual);
-        let dial_ip = dial.and_then(|dial| self.set_dial(dial, ours, &mut port, notes));
-        let host = match (host.parse::<IpAddr>(), dial_ip) {
-            (Ok(ip), _) => bracketed(ip),
-            // A name that is not looked up: the address is what counts.
-            (Err(_), Some(ip)) if matches!(*ours, "udp" | "tcp") => bracketed(ip),
-            (Err(_), _) if matches!(*ours, "udp" | "tcp") => {
-                let message = format!("plain DNS goes to an IP address, not to {host:?}");
-                let complaint = written.position.complaint(message);
-                notes.complain(complaint.remedy("write its address, or use tls:// or https://"));
-                return false;
-            }
-            (Err(_), _) => match ascii_host(host, written, notes) {
-                Some(host) => host,
-                None => return false,
-            },
-        };
-        self.address = format!("{ours}://{host}:{port}{path}");
-        true
-    }
-
-    /// Takes where to connect to: an address, which is given back, or a name. Its port counts
-    /// instead of `port`.
-    fn set_dial(
-        &mut self,
-        written: &PlacedWord,
-        scheme: &str,
-        port: &mut u16,
-        notes: &ReadNotes,
-    ) -> Option<IpAddr> {
-        let text = written.text.trim();
-        let Some((host, own_port)) = host_port(text) else {
-            let message = format!("{text:?} holds no host and port");
-            notes.complain(written.position.complaint(message));
-            return None;
-        };
-        let ip = host.parse::<IpAddr>().ok();
-        if ip.is_none() && scheme == "udp" {
-            let message = format!("plain DNS goes to an IP address, not to {host:?}");
-            notes.complain(written.position.complaint(message).remedy("write its address"));
-            return None;
-        }
-        let host = match ip {
-            Some(_) => host.to_owned(),
-            None => ascii_host(host, written, notes)?,
-        };
-        *port = own_port.unwrap_or(*port);
-        self.dial = Some(host);
-        ip
-    }
-}
-
-fn bracketed(ip: IpAddr) -> String {
-    if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() }
-}
-
-/// The host and the port of `host:port`, `[v6]:port`, or one of them alone; nothing if there is no
-/// host, or a port that is none.
-fn host_port(text: &str) -> Option<(&str, Option<u16>)> {
-    if text.parse::<IpAddr>().is_ok() {
-        return Some((text, None));
-    }
-    if let Some(rest) = text.strip_prefix('[') {
-        let (host, rest) = rest.split_once(']')?;
-        host.parse::<std::net::Ipv6Addr>().ok()?;
-        return match rest.strip_prefix(':') {
-            Some(port) => Some((host, Some(port.parse().ok()?))),
-            None => rest.is_empty().then_some((host, None)),
-        };
-    }
-    let (host, port) = match text.split_once(':') {
-        Some((host, port)) => (host, Some(port.parse().ok()?)),
-        None => (text, None),
-    };
-    (!host.is_empty()).then_some((host, port))
-}
-
-/// The name of a host as DNS has it: letters outside ASCII in their form for DNS (RFC 5891).
-fn ascii_host(host: &str, written: &PlacedWord, notes: &ReadNotes) -> Option<String> {
-    let name = idna::domain_to_ascii(host).ok().filter(|name| DomainName::parse(name).is_ok());
-    name.or_else(|| {
-        let message = format!("{host:?} is no name of a host");
-        notes.refuse(written.position.complaint(message))
-    })
 }

@@ -6,6 +6,8 @@ use crate::foreign;
 use foreign::{Disk, compiled, compiled_with, lines, mosdns, oxidns, refused, with};
 use mosdns_compat::compile::{ServerProtocol, describe};
 use mosdns_compat::language::CronTime;
+use pipeline::program::WRAPPERS_MAX;
+use serde_json::json;
 use std::time::Duration;
 
 /// The operations of a file, one a line without its place; servers and the end left out.
@@ -222,9 +224,6 @@ fn sequences_that_lead_on_too_deep_are_refused() {
     assert!(
         complaints[0].starts_with("plugins.17: ") && complaints[0].contains("more than 16 deep")
     );
-    let deep = "- exec: query_summary\n".repeat(17);
-    let made = compiled(&mosdns(deep.trim_end()));
-    assert!(lines(&made.warnings)[0].contains("more than 16 caches"));
 }
 
 #[test]
@@ -513,4 +512,43 @@ fn memories_collectors_and_silence() {
     assert!(describe(&compiled(&oxidns("- exec: accept"))).ends_with("else an empty answer\n"));
     let nobody = compiled("plugins: [ { type: sequence, args: [ { exec: accept } ] } ]");
     assert!(lines(&nobody.warnings)[0].contains("no server"));
+}
+
+#[test]
+fn more_wrappers_on_one_way_than_a_question_may_pass_are_refused() {
+    let rules = |count| "- exec: metrics_collector c\n".repeat(count);
+    compiled(&mosdns(&rules(WRAPPERS_MAX)));
+    let told = refused(&mosdns(&rules(WRAPPERS_MAX + 1)));
+    assert!(told[0].contains("passes 129 caches, collectors and the like"), "{told:?}");
+    // Sequences that are run on their own end theirs.
+    let text = with(
+        &format!("- tag: sub\n  type: sequence\n  args:\n{}", "    - exec: cache\n".repeat(30)),
+        &"- exec: $sub\n".repeat(30),
+    );
+    compiled(&text);
+}
+
+#[test]
+fn a_router_is_told_of_the_answer_and_of_what_its_files_hold() {
+    let disk = Disk {
+        files: [("fixed.txt", "192.0.2.9 # ours\n\n2001:db8::/32\n")].into(),
+        variables: [("PASSWORD", "s3cret")].into(),
+    };
+    let text = with(
+        "- { tag: ros, type: ros_address_list, args: { address: \"192.0.2.1:8728\", \
+         username: me, password: \"${PASSWORD}\", address_list4: four, fixed_ttl: 0, \
+         connect_timeout: 3, wait_timeout: 8s, queue_capacity: 16, async: false, \
+         persistent: { ips: [192.0.2.8], files: [fixed.txt] } } }",
+        "- exec: $ros\n- exec: forward 9.9.9.9",
+    );
+    let made = compiled_with(&text, &disk);
+    let settings = made.effects[0].outward.settings();
+    assert_eq!(settings["type"], "ros_address_list");
+    assert_eq!(settings["password"], "s3cret");
+    assert_eq!(settings["persistent"], json!(["192.0.2.8", "192.0.2.9", "2001:db8::/32"]));
+    let (ttl, queue) = (&settings["fixed_ttl"], &settings["queue_size"]);
+    assert_eq!((ttl, queue, &settings["connect_timeout"]), (&json!(0), &json!(16), &json!("3s")));
+    assert!(!format!("{made:?}").contains("s3cret"), "no log shows it");
+    assert!(describe(&made).contains("effect 0 at the end"));
+    assert!(lines(&made.warnings)[0].contains("no answer waits for a router"));
 }

@@ -3,12 +3,14 @@
 
 use crate::foreign;
 
-use foreign::one::{MOSDNS, OXIDNS, bad, check, executor, quick, rule};
+use foreign::one::{MOSDNS, OXIDNS, bad, check, executor, plugin, quick, rule};
 use foreign::{lines, mosdns, read, refused};
 use mosdns_compat::language::*;
 use pipeline::program::{
-    AfterAnswer, BlackHole, HoleMisfits, PassOn, StandbyMode, SubnetRule, TtlRule,
+    AfterAnswer, BlackHole, EffectTiming, HoleMisfits, OnError, PassOn, StandbyMode, SubnetRule,
+    TtlRule,
 };
+use pipeline::sets::LearnedKind;
 use serde_json::json;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -67,7 +69,7 @@ fn forward() {
     ) else {
         panic!()
     };
-    assert_eq!(forward.concurrent, 3);
+    assert_eq!((forward.concurrent, forward.selection), (3, AnswerChoice::First));
     let addresses: Vec<&str> = forward.upstreams.iter().map(|it| it.address.as_str()).collect();
     assert_eq!(
         addresses,
@@ -410,4 +412,144 @@ fn hooks_downloads_and_jobs() {
     check(&job("name: a, interval: 30s, executors: [b]"), "at least 1m");
     check(&job("name: a, interval: 300, executors: [b]"), "with its unit");
     check(&job("name: a, executors: [b]"), "a schedule or an interval");
+}
+
+#[test]
+fn answers_that_disagree_are_chosen_from_as_oxidns_does() {
+    let forward = |args: &str| match executor(OXIDNS, "forward", args) {
+        Executor::Forward(it) => (it.concurrent, it.selection),
+        other => panic!("{other:?}"),
+    };
+    let up = "upstreams: [ { addr: 192.0.2.1 }, { addr: 192.0.2.2 } ]";
+    assert_eq!(forward(&format!("{{ {up} }}")), (1, AnswerChoice::Balanced));
+    assert_eq!(forward(&format!("{{ concurrent: 99, {up} }}")), (32, AnswerChoice::Balanced));
+    for (word, choice) in [
+        ("fastest", AnswerChoice::Fastest),
+        ("balanced", AnswerChoice::Balanced),
+        ("prefer_positive", AnswerChoice::PreferPositive),
+        ("consensus", AnswerChoice::Consensus),
+    ] {
+        let args = format!("{{ concurrent: 2, response_selection: {word}, {up} }}");
+        assert_eq!(forward(&args), (2, choice));
+    }
+    let text = format!(
+        "plugins: [ {{ tag: f, type: forward, args: {{ response_selection: best, {up} }} }} ]"
+    );
+    check(&refused(&text)[0], "\"best\" is no choice among answers");
+}
+
+#[test]
+fn a_chooser_among_addresses() {
+    let made = |args: &str| match executor(OXIDNS, "ip_selector", args) {
+        Executor::IpSelector(it) => it,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(made("{}"), IpSelectorPlugin::default());
+    let all = made(
+        "{ selection_mode: best_within_budget, probe_methods: [\"tcp:443,ping\", \"tcp:443\"], \
+         socks5: \"127.0.0.1:1080\", probe_stagger: 0, probe_timeout: 300, max_wait: 900, \
+         top_n: 0, dnssec_policy: skip, max_parallel_probes: 9999, probe_addresses: any, \
+         cache: { size: 10, ttl: 60, failure_ttl: 5 } }",
+    );
+    let expected = IpSelectorPlugin {
+        choice: AddressChoice::BestWithinBudget,
+        methods: vec![AddressProbe::Tcp(443), AddressProbe::Ping],
+        socks5: Some("127.0.0.1:1080".into()),
+        stagger: Duration::ZERO,
+        timeout: Duration::from_millis(300),
+        max_wait: Duration::from_millis(900),
+        keep: 0,
+        signed: SignedChoice::Leave,
+        parallel: 1024,
+        entries: 10,
+        success: Duration::from_mins(1),
+        failure: Duration::from_secs(5),
+        private: PrivateAddresses::Tried,
+    };
+    assert_eq!(all, expected);
+    assert_eq!(made("{ probe_methods: none }").methods, []);
+    assert_eq!(made("{ cache: { enabled: false } }").success, Duration::from_secs(1));
+    let quick = |exec: &str| match quick(OXIDNS, exec) {
+        Executor::IpSelector(it) => (it.choice, it.methods),
+        other => panic!("{other:?}"),
+    };
+    let usual = IpSelectorPlugin::default();
+    assert_eq!(quick("ip_selector"), (usual.choice, usual.methods.clone()));
+    assert_eq!(
+        quick("ip_selector background tcp:853 ping"),
+        (AddressChoice::Background, vec![AddressProbe::Tcp(853), AddressProbe::Ping])
+    );
+    assert_eq!(quick("ip_selector ping"), (usual.choice, vec![AddressProbe::Ping]));
+    check(&bad(OXIDNS, "ip_selector tcp:0"), "measures nothing");
+    check(&bad(OXIDNS, "ip_selector none,ping"), "do not go together");
+    let bad = |args: &str| {
+        let head = "runtime: {}\nplugins: [ { tag: it, type: ip_selector, args: ";
+        refused(&format!("{head}{args} }} ]")).swap_remove(0)
+    };
+    check(&bad("{ selection_mode: best }"), "\"best\" is no mode");
+    check(&bad("{ dnssec_policy: none }"), "\"none\" is no policy");
+    check(&bad("{ max_wait: 0 }"), "out of bounds");
+    check(&bad("{ top: 3 }"), "\"top\" is not known here");
+    check(&bad("{ cache: { time: 3 } }"), "\"time\" is not known here");
+}
+
+#[test]
+fn positive_answers_are_kept_for_at_least_so_long() {
+    let cache = |args: &str| match executor(OXIDNS, "cache", args) {
+        Executor::Cache(it) => it.positive_min,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(cache("{}"), None);
+    assert_eq!(cache("{ min_positive_ttl: 60 }"), Some(Duration::from_mins(1)));
+    assert_eq!(cache("{ min_positive_ttl: 9999 }"), Some(Duration::from_hours(1)));
+    let text = "plugins: [ { tag: c, type: cache, \
+                args: { min_positive_ttl: 60, max_positive_ttl: 30 } } ]";
+    check(&refused(text)[0], "longer than max_positive_ttl");
+}
+
+#[test]
+fn names_that_are_learnt_and_the_set_they_go_to() {
+    let made = match plugin(OXIDNS, "dynamic_domain_set", "{ path: a.txt }") {
+        PluginKind::Provider(Provider::DynamicDomainSet(it)) => it,
+        other => panic!("{other:?}"),
+    };
+    let flush = Duration::from_millis(200);
+    assert_eq!((made.queue, made.batch, made.flush), (1024, 256, flush));
+    let learn = |args: &str| match executor(OXIDNS, "learn_domain", args) {
+        Executor::LearnDomain(it) => it,
+        other => panic!("{other:?}"),
+    };
+    let usual = learn("{ provider: set }");
+    assert_eq!((usual.timing, usual.types.clone()), (EffectTiming::End, vec![1, 28]));
+    assert_eq!(usual.wanted, LearnedAnswer { success: true, records: true });
+    assert_eq!((usual.kind, usual.wait), (LearnedKind::Full, None));
+    let all = learn(
+        "{ provider: $set, phase: before, questions: all, qtypes: [aaaa, 65], success_only: false, \
+         answer_required: false, rule_kind: domain, async: false, error_mode: fail, timeout: 3s }",
+    );
+    assert_eq!((all.provider.text.as_str(), all.timing), ("set", EffectTiming::Now));
+    assert_eq!((all.types, all.kind), (vec![28, 65], LearnedKind::Domain));
+    assert_eq!((all.wait, all.on_error), (Some(Duration::from_secs(3)), OnError::Fail));
+    let bad =
+        |plugins: &str| refused(&format!("runtime: {{}}\nplugins: [ {plugins} ]")).swap_remove(0);
+    let learn = |args: &str| format!("{{ tag: l, type: learn_domain, args: {args} }}");
+    check(&bad(&learn("{}")), "\"provider\" is missing");
+    check(&bad(&learn("{ provider: x, phase: later }")), "\"later\" is not known here");
+    check(&bad(&learn("{ provider: x, qtypes: [NOTYPE] }")), "no type of records");
+    check(&bad(&learn("{ provider: x, timeout: 1h }")), "out of bounds");
+    check(&bad(&learn("{ provider: x, ttl: 3 }")), "\"ttl\" is not known here");
+    let in_main = |set: &str| {
+        let main = "{ tag: main, type: sequence, args: [ { exec: $l } ] }";
+        format!("{set}, {}, {main}", learn("{ provider: s }"))
+    };
+    let plain = "{ tag: s, type: domain_set, args: { exps: [a.test] } }";
+    check(&bad(&in_main(plain)), "no set that grows");
+    let wrong =
+        "{ tag: s, type: dynamic_domain_set, args: { path: a, bootstrap_rules: [\"x:y\"] } }";
+    check(&bad(&in_main(wrong)), "");
+    let two = "{ tag: s, type: dynamic_domain_set, args: { path: a } }, \
+               { tag: t, type: dynamic_domain_set, args: { path: a } }, \
+               { tag: both, type: qname, args: [ $s, $t ] }, \
+               { tag: use, type: sequence, args: [ { matches: $both, exec: accept } ] }";
+    check(&bad(two), "another set is kept in a too");
 }

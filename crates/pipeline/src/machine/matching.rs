@@ -21,7 +21,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         self.matches(&test.matcher, asked) == (test.sense == TestSense::Is)
     }
 
-    fn message(&self) -> Option<&[u8]> {
+    pub(super) fn message(&self) -> Option<&[u8]> {
         match &self.state.response {
             RunResponse::Nothing => None,
             RunResponse::Made => Some(self.out),
@@ -110,6 +110,7 @@ impl NameSets {
     /// True if a set holds `name`, or a rule fits it and `qtype`.
     pub fn contain(&self, name: Name<'_>, qtype: u16) -> bool {
         self.sets.iter().any(|set| set.contains(name))
+            || self.learned.iter().any(|set| set.contains(name))
             || self.rules.iter().any(|rules| rules.matches(name, qtype))
     }
 }

@@ -6,6 +6,7 @@ use dns_wire::{DnsQuery, KeyBuffer, WireAnswer, record_type, reply};
 use pipeline::machine::{self, pointer_address};
 use pipeline::program::*;
 use pipeline::records::RedirectTable;
+use pipeline::sets::LearnedKind;
 use pipeline::state::{RunFailure, RunResponse, RunState, RunStep, RunWait, WaitOutcome};
 use std::sync::Arc;
 use std::time::Duration;
@@ -289,4 +290,112 @@ fn names_of_reverse_zones_stand_for_addresses() {
     let zeros = "0.".repeat(23);
     assert_eq!(address(&format!("1.{zeros}8.b.d.0.1.0.0.2.ip6.arpa")), Some(ip("2001:db8::1")));
     assert_eq!(address("1.ip6.arpa"), None);
+}
+
+/// Addresses for every name, the first of two.
+fn both(then: AfterAnswer) -> Op {
+    let addresses = [ip("192.0.2.1"), ip("192.0.2.2")].into();
+    let answer = BlackHole::Addresses { addresses, ttl: 300, misfits: HoleMisfits::Pass };
+    Op::BlackHole { answer, then }
+}
+
+#[test]
+fn an_answer_waits_on_its_way_back_and_then_goes_on() {
+    // The wait comes where a forward stands that would end everything: it must not be taken for it.
+    let mut bench = Bench::new(vec![
+        Op::Collect(7),
+        Op::OrderAddresses(3),
+        both(AfterAnswer::Stop),
+        Op::Forward { group: 0, cache: None, then: AfterAnswer::Stop },
+    ]);
+    bench.world.unmeasured = vec![ip("192.0.2.1")];
+    let step = bench.run();
+    let RunStep::Wait(RunWait::Order { selector: 3, unknown }) = step else { panic!("{step:?}") };
+    assert_eq!(*unknown, [ip("192.0.2.1")]);
+    // Neither is it lost where too many wait.
+    let overloaded = WaitOutcome::Failed(RunFailure::Overloaded);
+    machine::arrive(&bench.program, &mut bench.state, overloaded);
+    bench.done();
+    assert_eq!(bench.addresses(), [ip("192.0.2.1"), ip("192.0.2.2")]);
+    assert_eq!(bench.world.told, ["order 2 by 3: www.test", "collected 7: www.test"]);
+}
+
+#[test]
+fn one_address_and_other_types_are_not_put_in_order() {
+    let mut bench = Bench::new(vec![Op::OrderAddresses(3), hole("192.0.2.1")]);
+    bench.done();
+    let mut bench = Bench::new(vec![Op::OrderAddresses(3), both(AfterAnswer::Next)]);
+    let mut other = bench.asking("www.test", 28);
+    other.done();
+    bench =
+        Bench::new(vec![Op::Call(2), reject(3), Op::OrderAddresses(3), both(AfterAnswer::Next)]);
+    bench.world.unmeasured = vec![ip("192.0.2.1")];
+    assert!(other.world.told.is_empty());
+    // In a sequence that was called, the run goes on behind the call.
+    assert!(matches!(bench.run(), RunStep::Wait(RunWait::Order { .. })));
+    machine::arrive(&bench.program, &mut bench.state, WaitOutcome::Nothing);
+    assert_eq!(bench.done().rcode(), Some(3));
+}
+
+#[test]
+fn a_question_passes_many_wrappers_and_comes_back_through_all() {
+    let count = WRAPPERS_MAX as u16;
+    let mut ops: Vec<Op> = (0..count).map(Op::Collect).collect();
+    ops.push(hole("192.0.2.1"));
+    let mut bench = Bench::new(ops);
+    assert_eq!(bench.done().addresses(), [ip("192.0.2.1")]);
+    let told: Vec<_> = (0..count).rev().map(|it| format!("collected {it}: www.test")).collect();
+    assert_eq!(bench.world.told, told);
+    // What was checked never has more; what was not fails.
+    let mut bench = Bench::new((0..=count).map(Op::Collect).collect());
+    bench.done();
+    assert_eq!(bench.state.failure(), Some(RunFailure::Program));
+}
+
+fn learning(timing: EffectTiming, wait: Option<Duration>) -> Op {
+    Op::LearnName(Arc::new(LearnRule {
+        set: 4,
+        kind: LearnedKind::Full,
+        types: [1, 28].into(),
+        timing,
+        success: true,
+        records: true,
+        wait,
+        on_error: OnError::Continue,
+    }))
+}
+
+#[test]
+fn names_are_learnt_before_the_rest_or_from_its_answer() {
+    const KEPT: &str = "keep in 4: www.test";
+    let told = |ops, qtype| Bench::new(ops).asking("www.test", qtype).done().world.told.clone();
+    let now = || learning(EffectTiming::Now, None);
+    let end = || learning(EffectTiming::End, None);
+    assert_eq!(told(vec![now()], 1), [KEPT]);
+    assert_eq!(told(vec![end(), hole("192.0.2.1")], 1), [KEPT]);
+    let nothing: [&str; 0] = [];
+    // Another type, no answer, an empty one, a failure.
+    assert_eq!(told(vec![now(), end(), hole("192.0.2.1")], 16), nothing);
+    assert_eq!(told(vec![end()], 1), nothing);
+    assert_eq!(told(vec![end(), reject(0)], 1), nothing);
+    assert_eq!(told(vec![end(), reject(3)], 1), nothing);
+}
+
+#[test]
+fn a_name_that_must_be_kept_first_is_waited_for_on_either_way() {
+    for timing in [EffectTiming::Now, EffectTiming::End] {
+        let op = learning(timing, Some(Duration::from_secs(1)));
+        let mut bench = Bench::new(vec![op, hole("192.0.2.1")]);
+        let step = bench.run();
+        let RunStep::Wait(RunWait::LearnName { rule, name }) = step else { panic!("{step:?}") };
+        assert_eq!((rule.set, &*name), (4, "www.test"));
+        machine::arrive(&bench.program, &mut bench.state, WaitOutcome::Nothing);
+        assert_eq!(bench.done().addresses(), [ip("192.0.2.1")], "{timing:?}");
+        let op = learning(timing, Some(Duration::from_secs(1)));
+        let mut bench = Bench::new(vec![op, hole("192.0.2.1")]);
+        bench.run();
+        let failed = WaitOutcome::Failed(RunFailure::Effect);
+        machine::arrive(&bench.program, &mut bench.state, failed);
+        assert_eq!(bench.done().state.failure(), Some(RunFailure::Effect), "{timing:?}");
+    }
 }

@@ -3,8 +3,8 @@
 
 use pipeline::sets::{
     BadNetwork, BadRule, DomainKind, DomainMap, DomainRule, DomainSet, IpSet, KEYWORD_BYTES_MAX,
-    NotMerged, QuestionSet, REGEXP_BYTES_MAX, REGEXPS_MAX, RegexpCase, split_rules,
-    without_comment,
+    LEARNED_MAX, LearnOutcome, LearnedKind, LearnedNames, NotMerged, QuestionSet, REGEXP_BYTES_MAX,
+    REGEXPS_MAX, RegexpCase, split_rules, without_comment,
 };
 use std::net::IpAddr;
 use vocab::{Name, NameBuffer};
@@ -412,4 +412,45 @@ fn more_texts_than_a_policy_takes_are_read_all_the_same() {
         assert!(set.matches(name(&format!("n{n}.example")), 1), "{n}");
     }
     assert!(QuestionSet::parse(&[], 7).is_empty());
+}
+
+#[test]
+fn a_set_that_learns_holds_what_it_learnt_beside_its_file() {
+    let set = LearnedNames::new(7, RegexpCase::Same);
+    let name = |text: &'static str| Name::from_lowercase(text).unwrap();
+    let learn = |kind, text| set.learn(kind, name(text));
+    assert!(set.is_empty() && !set.contains(name("a.test")));
+    assert_eq!(learn(LearnedKind::Full, "a.test"), LearnOutcome::New);
+    assert_eq!(learn(LearnedKind::Full, "a.test"), LearnOutcome::Known);
+    assert_eq!(learn(LearnedKind::Domain, "b.test"), LearnOutcome::New);
+    assert_eq!(learn(LearnedKind::Domain, "b.test"), LearnOutcome::Known);
+    // What is below one that counts with all below it is known.
+    assert_eq!(learn(LearnedKind::Full, "x.b.test"), LearnOutcome::Known);
+    assert_eq!(learn(LearnedKind::Domain, "x.b.test"), LearnOutcome::Known);
+    for (text, holds) in [("a.test", true), ("x.a.test", false), ("x.y.b.test", true)] {
+        assert_eq!(set.contains(name(text)), holds, "{text}");
+    }
+    set.forget(LearnedKind::Full, "a.test");
+    assert!(!set.contains(name("a.test")));
+    let file: [&[u8]; 7] =
+        [b"# ours", b"keyword:cdn", b"Full:A", b"full:X.test.", b"", b"y.test", b"\xff"];
+    assert_eq!(set.replace(file.into_iter()), 2);
+    assert!(set.contains(name("a.cdn9.test")) && !set.contains(name("b.test")));
+    assert_eq!(set.len(), 3);
+    // What the file has is known, and not written a second time.
+    assert_eq!(learn(LearnedKind::Full, "x.test"), LearnOutcome::Known);
+    assert_eq!(learn(LearnedKind::Domain, "z.y.test"), LearnOutcome::Known);
+}
+
+#[test]
+fn a_set_that_learns_stops_at_its_cap() {
+    let set = LearnedNames::new(7, RegexpCase::Same);
+    for number in 0..LEARNED_MAX {
+        let text = format!("n{number}.test");
+        let name = Name::from_lowercase(&text).unwrap();
+        assert_eq!(set.learn(LearnedKind::Full, name), LearnOutcome::New);
+    }
+    let over = Name::from_lowercase("over.test").unwrap();
+    assert_eq!(set.learn(LearnedKind::Full, over), LearnOutcome::Full);
+    assert!(!set.contains(over) && set.len() == LEARNED_MAX);
 }

@@ -2,7 +2,7 @@
 
 use dns_wire::{DnsQuery, WireAnswer, reply, synthesize};
 use pipeline::env::{
-    CacheResult, DoorAnswer, HeldAnswer, PipelineCaller, PipelineEnv, PipelineEvent,
+    AddressOrder, CacheResult, DoorAnswer, HeldAnswer, PipelineCaller, PipelineEnv, PipelineEvent,
     PipelineQuestion, RenewalState,
 };
 use pipeline::machine;
@@ -26,6 +26,8 @@ pub(crate) struct Fake {
     pub(crate) renewals: Vec<RunState>,
     pub(crate) remembered: Option<&'static str>,
     pub(crate) preferred: bool,
+    /// Addresses that must be measured before an answer is put in order.
+    pub(crate) unmeasured: Vec<IpAddr>,
 }
 
 impl PipelineEnv for Fake {
@@ -75,6 +77,20 @@ impl PipelineEnv for Fake {
         true
     }
 
+    fn order_addresses(
+        &mut self,
+        selector: u16,
+        asked: PipelineQuestion<'_>,
+        message: &mut Vec<u8>,
+    ) -> AddressOrder {
+        let count = reply::addresses(message).count();
+        self.told.push(format!("order {count} by {selector}: {}", asked.name));
+        match std::mem::take(&mut self.unmeasured) {
+            none if none.is_empty() => AddressOrder::Settled,
+            unknown => AddressOrder::Unknown(unknown.into()),
+        }
+    }
+
     fn is_preferred(&mut self, _: u16, _: Name<'_>) -> bool {
         self.preferred
     }
@@ -87,6 +103,7 @@ impl PipelineEnv for Fake {
             PipelineEvent::Learn { memory, .. } => format!("learn {memory}"),
             PipelineEvent::Effect { effect, marks: [], .. } => format!("effect {effect}"),
             PipelineEvent::Effect { effect, marks, .. } => format!("effect {effect} {marks:?}"),
+            PipelineEvent::LearnName(rule) => format!("keep in {}", rule.set),
             PipelineEvent::Preferred(family) => format!("preferred {family}"),
         };
         self.told.push(format!("{what}: {}", asked.name));

@@ -133,7 +133,8 @@ fn writable_places(plan: &Plan, state: &Path) -> Vec<WritablePlace> {
     if let Some(foreign) = foreign {
         let dumps = foreign.dumps().iter().map(|dump| WritablePlace::Replaced(dump.file.clone()));
         let downloads = foreign.download_folders().map(|dir| WritablePlace::Folder(dir.into()));
-        all.extend(dumps.chain(downloads));
+        let learned = foreign.learned_files().map(|path| WritablePlace::Log(path.into()));
+        all.extend(dumps.chain(downloads).chain(learned));
     }
     all
 }
