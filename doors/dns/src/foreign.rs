@@ -287,7 +287,7 @@ fn cache(spec: &CacheSpec) -> CacheSettings {
         stale: Text(TimeSpan(spec.lazy.unwrap_or_default().min(Duration::from_hours(7 * 24)))),
         stale_mode: StaleMode::AtOnce,
         prefetch: false,
-        min_ttl: Text(TimeSpan(spec.positive_min.unwrap_or_default())),
+        kept_ttl_min: Text(TimeSpan(spec.positive_min.unwrap_or_default())),
         max_ttl: spec.positive_max.map_or(usual.max_ttl, |it| within(it, usual.max_ttl)),
         max_negative_ttl: match spec.negative {
             NegativeCaching::AtMost(long) => within(long, usual.max_negative_ttl),

@@ -122,7 +122,7 @@ pub struct CacheSpec {
     pub negative: NegativeCaching,
     /// Longest time that other answers are kept.
     pub positive_max: Option<Duration>,
-    /// Shortest time that they are kept, whatever they say.
+    /// Shortest life of other answers that are kept.
     pub positive_min: Option<Duration>,
 }
 

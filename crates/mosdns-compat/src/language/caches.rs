@@ -17,8 +17,8 @@ const KEPT_MAX: u64 = 31 * 86400;
 /// have it.
 const LAZY_MAX: u64 = 7 * 86400;
 
-/// Longest `min_positive_ttl` in seconds: what our own settings have.
-const MIN_POSITIVE_MAX: u64 = 3600;
+/// Longest `min_positive_ttl` in seconds: no answer lives longer here.
+const MIN_POSITIVE_MAX: u64 = 86_400;
 
 /// A cache of answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct CachePlugin {
     pub negative: NegativeCaching,
     /// Longest time that other answers are kept.
     pub positive_max: Option<Duration>,
-    /// Shortest time that they are kept, whatever they say.
+    /// Shortest life of other answers that are kept.
     pub positive_min: Option<Duration>,
     /// What follows a hit: `short_circuit` of OxiDNS.
     pub then: AfterAnswer,
@@ -134,7 +134,7 @@ pub(super) fn cache(section: &mut ConfigSection<'_>) -> CachePlugin {
     cache
 }
 
-/// `min_positive_ttl`, of at most an hour: longer, changes of names would not be seen.
+/// `min_positive_ttl`, of at most a day.
 fn positive_min(section: &mut ConfigSection<'_>, most: Option<Duration>) -> Option<Duration> {
     let least = section.clamped("min_positive_ttl", MIN_POSITIVE_MAX).map(Duration::from_secs)?;
     if most.is_some_and(|most| least > most) {

@@ -54,6 +54,7 @@ struct CacheConfig {
     stale_at_once: AtomicBool,
     prefetch: AtomicBool,
     min_ttl_s: AtomicU32,
+    kept_ttl_min_s: AtomicU32,
     max_ttl_s: AtomicU32,
     max_negative_ttl_s: AtomicU32,
 }
@@ -142,6 +143,7 @@ impl AnswerCache {
         it.stale_at_once.store(at_once, Ordering::Relaxed);
         it.prefetch.store(settings.prefetch, Ordering::Relaxed);
         it.min_ttl_s.store(seconds(settings.min_ttl.0.0), Ordering::Relaxed);
+        it.kept_ttl_min_s.store(seconds(settings.kept_ttl_min.0.0), Ordering::Relaxed);
         it.max_ttl_s.store(seconds(settings.max_ttl.0.0), Ordering::Relaxed);
         let negative = seconds(settings.max_negative_ttl.0.0);
         it.max_negative_ttl_s.store(negative, Ordering::Relaxed);
@@ -266,6 +268,10 @@ impl AnswerCache {
     /// Keeps one that came at `stored_ms`, which may be before the clock's zero.
     pub(crate) fn store_from(&self, key: Box<[u8]>, answer: Arc<WireAnswer>, stored_ms: i64) {
         if answer.ttl() == 0 || self.config.size.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let least = self.config.kept_ttl_min_s.load(Ordering::Relaxed);
+        if answer.ttl() < least && answer.rcode() == 0 && answer.has_answers() {
             return;
         }
         let entry = AnswerEntry {

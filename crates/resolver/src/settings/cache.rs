@@ -39,6 +39,9 @@ pub struct CacheSettings {
     /// Records with a shorter life are kept, and given to clients, as if they had this one. Does
     /// not hold for negative answers. Default 0s, up to 1h.
     pub min_ttl: Text<TimeSpan>,
+    /// An answer with records whose life is shorter is given to clients and not kept. Default 0s
+    /// (all are kept), up to 24h.
+    pub kept_ttl_min: Text<TimeSpan>,
     /// Records with a longer life are kept, and given to clients, as if they had this one.
     /// Default 24h, from 1s to 24h.
     pub max_ttl: Text<TimeSpan>,
@@ -69,6 +72,7 @@ impl Default for CacheSettings {
             stale_after: span(Duration::from_millis(1800)),
             prefetch: true,
             min_ttl: span(Duration::ZERO),
+            kept_ttl_min: span(Duration::ZERO),
             max_ttl: span(Duration::from_secs(TTL_MAX_S.into())),
             max_negative_ttl: span(Duration::from_secs(NEGATIVE_TTL_MAX_S.into())),
         }
@@ -89,6 +93,7 @@ impl CacheSettings {
             ("stale", self.stale, Duration::ZERO, STALE_MAX, "at most 7d"),
             ("stale_after", self.stale_after, Duration::ZERO, STALE_AFTER_MAX, "at most 30s"),
             ("min_ttl", self.min_ttl, Duration::ZERO, MIN_TTL_MAX, "at most 1h"),
+            ("kept_ttl_min", self.kept_ttl_min, Duration::ZERO, default.max_ttl.0.0, "at most 24h"),
             ("max_ttl", self.max_ttl, SECOND, default.max_ttl.0.0, "from 1s to 24h"),
             (
                 "max_negative_ttl",

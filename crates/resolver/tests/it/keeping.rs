@@ -210,3 +210,22 @@ async fn damaged_files_are_refused_and_do_no_harm() {
     assert!(resolver.dump(&dir.0).is_err());
     assert!(resolver.dump_to(CacheId(9), &dir.0.join("x")).is_err());
 }
+
+#[tokio::test]
+async fn an_answer_that_lives_too_short_is_given_and_not_kept() {
+    for (ttl, source) in [(59, Source::Upstream), (60, Source::Cache)] {
+        let fake = Fake::start(Deed::Answer(ttl));
+        let mut settings = settings(&[udp(&fake)]);
+        settings.caches[0].kept_ttl_min = Text(TimeSpan(60 * SECOND));
+        let resolver = start(&settings);
+        assert_eq!(addresses(&ask(&resolver, "www.example").await), [ADDRESS]);
+        assert_eq!(ask(&resolver, "www.example").await.source, source, "{ttl}");
+    }
+    // What says that there is nothing has bounds of its own.
+    let fake = Fake::start(Deed::NxDomain);
+    let mut settings = settings(&[udp(&fake)]);
+    settings.caches[0].kept_ttl_min = Text(TimeSpan(3600 * SECOND));
+    let resolver = start(&settings);
+    ask(&resolver, "nowhere.example").await;
+    assert_eq!(ask(&resolver, "nowhere.example").await.source, Source::Cache);
+}
