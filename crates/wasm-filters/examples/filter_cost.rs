@@ -1,6 +1,6 @@
-//! The cost of a filter, in nanoseconds of processor time a request: docs/performance/scripts.md.
+//! The cost of a filter, in nanoseconds of processor time a request.
 //!
-//!     cargo run --release -p wasm-filters --example filter_cost
+//!     cargo run --release -p wasm-filters --example filter_cost [FILE CONFIGURATION]
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement for people")]
 
 use http::header::{HeaderMap, HeaderValue};
