@@ -98,16 +98,17 @@ impl HttpCache {
     }
 
     /// Answers a `GET` or `HEAD` without a body from the origin alone: nothing of it is stored, and
-    /// nothing that is stored is sent. Where nothing may be fetched: 504.
+    /// nothing that is stored is sent, for this reason. Where nothing may be fetched: 504.
     pub async fn bypass<F: OriginFetcher>(
         &self,
         question: &CacheRequest,
         fetch: &F,
+        never: NotStored,
     ) -> Result<ServedAnswer, NoCachedAnswer<F::Failure>> {
         if let Err(why) = self.store().bypass(&self.rules, &question.facts()) {
             return Ok(Self::not_fetched_answer(why));
         }
-        let kept = Some(StoredStatus::Not(NotStored::Never));
+        let kept = Some(StoredStatus::Not(never));
         self.forward(question, fetch, Forward::Bypass, kept).await
     }
 

@@ -9,22 +9,37 @@ use vocab::{Complaint, Door, Listen, Scheme};
 pub fn check_listen(door: Door, path: &str, listen: &Listen, no_path: &str) -> Option<Complaint> {
     let address = listen.address;
     match listen.scheme {
-        Scheme::Http | Scheme::Https if listen.path.is_empty() => None,
-        Scheme::Http | Scheme::Https => Some(
-            Complaint::new(path, no_path)
-                .remedy(format!("write {}://{address}", listen.scheme.as_str())),
+        scheme if is_spoken(door, scheme) && listen.path.is_empty() => None,
+        scheme if is_spoken(door, scheme) => Some(
+            Complaint::new(path, no_path).remedy(format!("write {}://{address}", scheme.as_str())),
         ),
         Scheme::Quic => Some(
             Complaint::new(path, format!("the {door} door does not speak HTTP/3 yet"))
                 .remedy(format!("write https://{address}")),
         ),
-        Scheme::Udp | Scheme::Tcp | Scheme::Tls => Some(
+        Scheme::Udp
+        | Scheme::Tcp
+        | Scheme::Tls
+        | Scheme::Http
+        | Scheme::Https
+        | Scheme::Redirect
+        | Scheme::Tproxy => Some(
             Complaint::new(
                 path,
                 format!("the {door} door does not speak {}", listen.scheme.as_str()),
             )
             .remedy(format!("write http://{address} or https://{address}")),
         ),
+    }
+}
+
+/// True for a scheme that an HTTP door has listeners of. Only a proxy goes on to where a client has
+/// meant to connect.
+fn is_spoken(door: Door, scheme: Scheme) -> bool {
+    match scheme {
+        Scheme::Http | Scheme::Https => true,
+        Scheme::Redirect | Scheme::Tproxy => door == Door::Proxy,
+        Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic => false,
     }
 }
 
@@ -43,6 +58,8 @@ mod tests {
         assert_eq!(message("http://127.0.0.1:80/x").as_deref(), Some("no path here"));
         let udp = message("udp://127.0.0.1:53");
         assert_eq!(udp.as_deref(), Some("the web door does not speak udp"));
+        let redirect = message("redirect://127.0.0.1:3129");
+        assert_eq!(redirect.as_deref(), Some("the web door does not speak redirect"));
         let quic = message("quic://127.0.0.1:443");
         assert_eq!(quic.as_deref(), Some("the web door does not speak HTTP/3 yet"));
     }

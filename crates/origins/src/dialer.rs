@@ -213,10 +213,7 @@ impl Dialer {
         if let Some(proxy) = &self.proxy {
             return self.dial_through(proxy, host, port, guard).await;
         }
-        let found = match host.known_addresses() {
-            Some(known) => known,
-            None => self.look_up(host, guard).await?,
-        };
+        let found = self.addresses(host, guard).await?;
         let found = self.outgoing.usable(found)?;
         let mut permitted: Vec<SocketAddr> = interleave_families(found)
             .map(|address| SocketAddr::new(address, port))
@@ -251,6 +248,18 @@ impl Dialer {
             Ok(Ok(())) => Ok((stream, address)),
             Ok(Err(why)) => Err(DialError::Refused(format!("the proxy {}: {why}", proxy.address))),
             Err(_) => Err(DialError::Timeout),
+        }
+    }
+
+    /// The addresses of a host, whatever `guard` thinks of them: it is asked about aliases alone.
+    pub async fn addresses(
+        &self,
+        host: &UrlHost,
+        guard: &dyn DialGuard,
+    ) -> Result<Vec<IpAddr>, DialError> {
+        match host.known_addresses() {
+            Some(known) => Ok(known),
+            None => self.look_up(host, guard).await,
         }
     }
 

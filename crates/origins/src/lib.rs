@@ -58,4 +58,4 @@ pub use resolver::FamilyChoice;
 pub use send::{OriginLimits, Origins};
 pub use server::{OriginServer, SOCKET_PATH_BYTES_MAX, ServerError};
 pub use tunnel::{BecomesTunnel, ClientStream, TunnelEnd, TunnelTotals, relay_upgraded, tunnel};
-pub use via::{HOPS_MAX, RequestLoop, add_via, check_via};
+pub use via::{HOPS_MAX, RequestLoop, add_via, check_via, passed_us};

@@ -19,14 +19,14 @@ pub struct RequestLoop;
 
 /// Refuses a message that has come round.
 pub fn check_via(headers: &HeaderMap) -> Result<(), RequestLoop> {
-    let ours = headers
-        .get_all(VIA)
-        .iter()
-        .filter_map(|line| line.to_str().ok())
-        .flat_map(|line| line.split(','))
-        .filter(|entry| entry.split_ascii_whitespace().nth(1) == Some(PSEUDONYM))
-        .count();
-    if ours >= HOPS_MAX { Err(RequestLoop) } else { Ok(()) }
+    if passed_us(headers) >= HOPS_MAX { Err(RequestLoop) } else { Ok(()) }
+}
+
+/// Number of Tidegates that a message has passed.
+pub fn passed_us(headers: &HeaderMap) -> usize {
+    let lines = headers.get_all(VIA).iter().filter_map(|line| line.to_str().ok());
+    let entries = lines.flat_map(|line| line.split(','));
+    entries.filter(|entry| entry.split_ascii_whitespace().nth(1) == Some(PSEUDONYM)).count()
 }
 
 /// Signs a request or a response, or refuses one that has come round.

@@ -38,7 +38,7 @@ where
     H: Fn(Stream) -> F + 'static,
     F: Future<Output = ()> + 'static,
 {
-    let local = Some(listener.local_addr()).filter(|it| !it.ip().is_unspecified());
+    let local = listener.common_local_addr();
     let waiting = listener.socket.try_clone()?;
     let handle = Rc::new(handle);
     let accepting = {
@@ -75,7 +75,7 @@ where
     F: Future<Output = ()> + 'static,
 {
     // A listener on one address has connections to no other: nobody need ask the kernel for it.
-    let local = Some(listener.local_addr()).filter(|it| !it.ip().is_unspecified());
+    let local = listener.common_local_addr();
     let socket = sys::register(listener.socket).map_err(|(_, why)| why)?;
     let listening = RegisteredListener { socket, local };
     let mut begun = drain.started();

@@ -32,8 +32,8 @@ pub use cores::{CoreStuck, Cores, restart_on_panic};
 pub use dial_options::{DialOptions, INTERFACE_BYTES_MAX, dial_udp};
 pub use drain::{Drain, DrainGuard, StillOpen};
 pub use listen::{
-    BACKLOG, BindError, BindProtocol, BindReason, TcpListener, WaitForData, check_bind, listen_tcp,
-    listen_tcp_per_core,
+    BACKLOG, BindError, BindProtocol, BindReason, ListenReach, TcpListener, WaitForData,
+    check_bind, listen_tcp, listen_tcp_per_core, listen_within_per_core,
 };
 pub use own_addresses::{is_own_address, own_addresses};
 pub use stream::{DialError, DialReason, Stream, dial, dial_with, readable};

@@ -29,11 +29,24 @@ pub enum WaitForData {
     No,
 }
 
+/// Tells whose connections a listener takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListenReach {
+    /// Connections to its own address.
+    OwnAddress,
+    /// Connections to any address and port that the packet filter hands over
+    /// (`IP_TRANSPARENT`), whose local address is then where the client wanted to go. Needs
+    /// `CAP_NET_ADMIN`.
+    AnyAddress,
+}
+
 /// Protocol of a socket that is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BindProtocol {
     /// Connections.
     Tcp,
+    /// Connections to any address: [`ListenReach::AnyAddress`].
+    TcpAnyAddress,
     /// Datagrams.
     Udp,
 }
@@ -43,6 +56,7 @@ pub enum BindProtocol {
 pub struct TcpListener {
     pub(crate) socket: OwnedFd,
     address: SocketAddr,
+    reach: ListenReach,
 }
 
 /// An address cannot be listened on.
@@ -63,6 +77,8 @@ pub enum BindReason {
     Privileged,
     /// No interface of this machine has that address.
     NoSuchAddress,
+    /// Connections to other addresses need a privilege that this process does not have.
+    NotTransparent,
     /// Anything else, in the system's words.
     Other(String),
 }
@@ -70,20 +86,25 @@ pub enum BindReason {
 /// Listens on `address`. Other sockets of this user may listen there too (that is how each core
 /// has its own), so call [`listen_tcp_per_core`] for the first to learn whether the port is taken.
 pub fn listen_tcp(address: SocketAddr, wait: WaitForData) -> Result<TcpListener, BindError> {
-    let socket = open(address)
-        .and_then(|socket| {
-            sockopt::set_socket_reuseport(&socket, true)?;
-            bind(&socket, &address)?;
-            listen(&socket, BACKLOG)?;
-            Ok(socket)
-        })
+    listen_within(address, wait, ListenReach::OwnAddress)
+}
+
+fn listen_within(
+    address: SocketAddr,
+    wait: WaitForData,
+    reach: ListenReach,
+) -> Result<TcpListener, BindError> {
+    let socket = open(address, reach)?;
+    sockopt::set_socket_reuseport(&socket, true)
+        .and_then(|()| bind(&socket, &address))
+        .and_then(|()| listen(&socket, BACKLOG))
         .map_err(|why| BindError::new(address, why))?;
     if wait == WaitForData::Yes {
         // Only saves a wake-up: a kernel without it serves as well.
         let _ = sys::defer_accept(&socket, DEFER_SECONDS);
     }
     let address = local_address(&socket).unwrap_or(address);
-    Ok(TcpListener { socket, address })
+    Ok(TcpListener { socket, address, reach })
 }
 
 /// One listener per core on the same address; with port 0 they share the port that the kernel
@@ -96,36 +117,62 @@ pub fn listen_tcp_per_core(
     cores: usize,
     leaving: &[SocketAddr],
 ) -> Result<Vec<TcpListener>, BindError> {
+    listen_per_core(address, wait, ListenReach::OwnAddress, cores, leaving)
+}
+
+/// As [`listen_tcp_per_core`], for connections within `reach` whose clients speak first.
+pub fn listen_within_per_core(
+    address: SocketAddr,
+    reach: ListenReach,
+    cores: usize,
+    leaving: &[SocketAddr],
+) -> Result<Vec<TcpListener>, BindError> {
+    listen_per_core(address, WaitForData::Yes, reach, cores, leaving)
+}
+
+fn listen_per_core(
+    address: SocketAddr,
+    wait: WaitForData,
+    reach: ListenReach,
+    cores: usize,
+    leaving: &[SocketAddr],
+) -> Result<Vec<TcpListener>, BindError> {
     // Without SO_REUSEPORT this fails where anybody listens; with it, a second Tidegate of the same
     // user would silently take half of the first one's connections.
-    let probed = open(address).and_then(|probe| bind(&probe, &address));
-    let is_ours = |why: &Errno| {
-        *why == Errno::ADDRINUSE && leaving.iter().any(|ours| overlap(*ours, address))
+    let is_ours = |why: &BindError| {
+        why.reason == BindReason::InUse && leaving.iter().any(|ours| overlap(*ours, address))
     };
-    if let Err(why) = probed
+    if let Err(why) = probe_tcp(address, reach)
         && !is_ours(&why)
     {
-        return Err(BindError::new(address, why));
+        return Err(why);
     }
-    let mut listeners = vec![listen_tcp(address, wait)?];
+    let mut listeners = vec![listen_within(address, wait, reach)?];
     let chosen = listeners[0].address;
     for _ in 1..cores {
-        listeners.push(listen_tcp(chosen, wait)?);
+        listeners.push(listen_within(chosen, wait, reach)?);
     }
     Ok(listeners)
+}
+
+/// Binds a socket that shares its port with nobody, and closes it.
+fn probe_tcp(address: SocketAddr, reach: ListenReach) -> Result<(), BindError> {
+    let probe = open(address, reach)?;
+    bind(&probe, &address).map_err(|why| BindError::new(address, why))
 }
 
 /// Learns whether `address` could be listened on, without doing so: no connection is let in.
 pub fn check_bind(address: SocketAddr, protocol: BindProtocol) -> Result<(), BindError> {
     match protocol {
-        BindProtocol::Tcp => open(address).and_then(|probe| bind(&probe, &address)),
+        BindProtocol::Tcp => probe_tcp(address, ListenReach::OwnAddress),
+        BindProtocol::TcpAnyAddress => probe_tcp(address, ListenReach::AnyAddress),
         BindProtocol::Udp => {
             let family = family(address);
             socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
                 .and_then(|probe| bind(&probe, &address))
+                .map_err(|why| BindError::new(address, why))
         }
     }
-    .map_err(|why| BindError::new(address, why))
 }
 
 /// True if sockets at both addresses would be in each other's way.
@@ -136,7 +183,21 @@ fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
     one.port() == other.port() && same_host
 }
 
-fn open(address: SocketAddr) -> rustix::io::Result<OwnedFd> {
+fn open(address: SocketAddr, reach: ListenReach) -> Result<OwnedFd, BindError> {
+    let socket = open_own(address).map_err(|why| BindError::new(address, why))?;
+    if reach == ListenReach::AnyAddress
+        && let Err(why) = sys::set_transparent(&socket, address)
+    {
+        let reason = match why.kind() {
+            std::io::ErrorKind::PermissionDenied => BindReason::NotTransparent,
+            _ => BindReason::Other(why.to_string()),
+        };
+        return Err(BindError { address, reason });
+    }
+    Ok(socket)
+}
+
+fn open_own(address: SocketAddr) -> rustix::io::Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(family(address), SocketType::STREAM, flags, None)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
@@ -166,6 +227,13 @@ impl TcpListener {
     /// Where it listens, with the port that the kernel picked for port 0.
     pub const fn local_addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The local address of all connections that it takes, where they have the same.
+    pub(crate) fn common_local_addr(&self) -> Option<SocketAddr> {
+        let is_common =
+            self.reach == ListenReach::OwnAddress && !self.address.ip().is_unspecified();
+        is_common.then_some(self.address)
     }
 }
 
@@ -201,6 +269,12 @@ impl fmt::Display for BindError {
                 "cannot listen on {address}: this machine has no such address; `ip address` shows \
                  those it has, and {} means all of them",
                 if self.address.is_ipv4() { "0.0.0.0" } else { "[::]" }
+            ),
+            BindReason::NotTransparent => write!(
+                f,
+                "cannot listen on {address}: taking connections to other addresses \
+                 (IP_TRANSPARENT) needs CAP_NET_ADMIN; give the program that capability, or \
+                 listen at redirect://{address}, which needs none"
             ),
             BindReason::Other(why) => write!(f, "cannot listen on {address}: {why}"),
         }
@@ -268,6 +342,20 @@ mod tests {
         assert_eq!(check_bind(address, udp).unwrap_err().reason, BindReason::InUse);
         let elsewhere = "192.0.2.1:53".parse().unwrap();
         assert_eq!(check_bind(elsewhere, udp).unwrap_err().reason, BindReason::NoSuchAddress);
+    }
+
+    #[test]
+    fn a_listener_for_any_address_has_the_right_to_it_or_says_what_it_needs() {
+        let any = ANY.parse().unwrap();
+        match listen_within_per_core(any, ListenReach::AnyAddress, 1, &[]) {
+            Ok(listeners) => assert_eq!(listeners[0].common_local_addr(), None),
+            Err(why) => {
+                assert_eq!(why.reason, BindReason::NotTransparent);
+                assert!(why.to_string().contains("CAP_NET_ADMIN"));
+            }
+        }
+        let own = listen_tcp(any, WaitForData::No).unwrap();
+        assert_eq!(own.common_local_addr(), Some(own.local_addr()));
     }
 
     #[test]

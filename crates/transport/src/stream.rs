@@ -199,6 +199,15 @@ impl Stream {
             .ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
+    /// The address that the client connected to before the packet filter of this machine redirected
+    /// it here (`SO_ORIGINAL_DST`); an error where it has done no such thing.
+    pub fn original_destination(&self) -> io::Result<SocketAddr> {
+        Ok(match self.local()? {
+            SocketAddr::V4(_) => sockopt::ip_original_dst(self)?.into(),
+            SocketAddr::V6(_) => sockopt::ipv6_original_dst(self)?.into(),
+        })
+    }
+
     /// Tells the other end that nothing more will be written, while reading goes on: what a tunnel
     /// does when one side has ended.
     pub fn shutdown_write(&self) -> io::Result<()> {

@@ -7,6 +7,7 @@
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use rustix::net::{RecvFlags, recv};
 use std::io;
+use std::net::SocketAddr;
 use tokio::io::ReadBuf;
 use tokio::io::unix::AsyncFd;
 
@@ -41,6 +42,29 @@ pub(crate) fn defer_accept(socket: &OwnedFd, seconds: libc::c_int) -> io::Result
             libc::IPPROTO_TCP,
             libc::TCP_DEFER_ACCEPT,
             (&raw const seconds).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has a listener take connections to addresses that are not this machine's, where the packet
+/// filter hands them over.
+pub(crate) fn set_transparent(socket: &OwnedFd, address: SocketAddr) -> io::Result<()> {
+    let (level, option) = if address.is_ipv4() {
+        (libc::IPPROTO_IP, libc::IP_TRANSPARENT)
+    } else {
+        (libc::IPPROTO_IPV6, libc::IPV6_TRANSPARENT)
+    };
+    let on: libc::c_int = 1;
+    // SAFETY: the descriptor is open for the length of the call, and the pointer and length
+    // describe one `c_int` on this stack frame.
+    let outcome = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            (&raw const on).cast(),
             size_of::<libc::c_int>() as libc::socklen_t,
         )
     };

@@ -124,6 +124,9 @@ reasons! {
         NoRoom = 24, "no-room", "memory is full of bodies on their way: raise `memory`";
         /// The settings name its URL.
         Never = 25, "never", "the settings say that answers of this URL are never stored";
+        /// Came over an intercepted connection to an address that its host does not lead to.
+        HostUnverified = 26, "host-unverified",
+            "its host does not lead to the address that the client has connected to";
     }
 }
 

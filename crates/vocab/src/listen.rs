@@ -19,6 +19,10 @@ pub enum Scheme {
     Http,
     /// HTTP over TLS; DNS over HTTPS where a path follows.
     Https,
+    /// HTTP or TLS over connections to others that the packet filter redirects here (NAT).
+    Redirect,
+    /// The same where it hands them over as they are (`TPROXY`).
+    Tproxy,
 }
 
 /// One listen entry: protocol, address, and for `https` in the DNS door a path.
@@ -50,12 +54,22 @@ const SCHEMES: &[(&str, Scheme, u16)] = &[
     ("quic", Scheme::Quic, 853),
     ("http", Scheme::Http, 80),
     ("https", Scheme::Https, 443),
+    ("redirect", Scheme::Redirect, 3129),
+    ("tproxy", Scheme::Tproxy, 3129),
 ];
 
 impl Scheme {
     /// Returns its name, as it stands before `://`.
     pub fn as_str(self) -> &'static str {
         SCHEMES.iter().find(|(_, scheme, _)| *scheme == self).map_or("", |(name, _, _)| name)
+    }
+
+    /// True for connections that clients have opened to somebody else.
+    pub const fn is_transparent(self) -> bool {
+        match self {
+            Self::Redirect | Self::Tproxy => true,
+            Self::Udp | Self::Tcp | Self::Tls | Self::Quic | Self::Http | Self::Https => false,
+        }
     }
 }
 
@@ -91,7 +105,11 @@ impl fmt::Display for ListenError {
         match self {
             Self::NoScheme => f.write_str("a scheme is missing, as in udp://127.0.0.1:53"),
             Self::Scheme(word) => {
-                write!(f, "{word:?} is no protocol known here: udp, tcp, tls, quic, http or https")
+                write!(
+                    f,
+                    "{word:?} is no protocol known here: udp, tcp, tls, quic, http, https, \
+                     redirect or tproxy"
+                )
             }
             Self::Address(text) => write!(f, "{text:?} is no IP address with a port"),
         }
@@ -113,6 +131,8 @@ mod tests {
             "tcp://127.0.0.1:5353".parse::<Listen>().unwrap().to_string(),
             "tcp://127.0.0.1:5353"
         );
+        let transparent: Listen = "tproxy://[::]".parse().unwrap();
+        assert!(transparent.scheme.is_transparent() && transparent.address.port() == 3129);
         assert_eq!("127.0.0.1:53".parse::<Listen>(), Err(ListenError::NoScheme));
         assert!(matches!("ftp://1.2.3.4".parse::<Listen>(), Err(ListenError::Scheme(_))));
         assert!(matches!("udp://localhost:53".parse::<Listen>(), Err(ListenError::Address(_))));

@@ -153,7 +153,7 @@ fn protocols_match(scheme: Scheme, protocol: UpstreamProtocol) -> bool {
         Scheme::Tls => protocol == UpstreamProtocol::Tls,
         Scheme::Https => protocol == UpstreamProtocol::Https,
         Scheme::Quic => protocol == UpstreamProtocol::Quic,
-        Scheme::Http => false,
+        Scheme::Http | Scheme::Redirect | Scheme::Tproxy => false,
     }
 }
 

@@ -21,7 +21,7 @@ use transport::{
     ConnectionLimits, Cores, Drain, ServerTls, Stream, WaitForData, accept_until,
     listen_tcp_per_core,
 };
-use vocab::{Listen, Scheme};
+use vocab::{Complaint, Listen, Scheme};
 
 /// An open one.
 pub(crate) struct OpenListener {
@@ -78,6 +78,10 @@ impl ListenerOpener<'_> {
             Scheme::Tcp => self.open_tcp(wanted, &TcpProtocol::Dns),
             Scheme::Tls => self.open_tcp(wanted, &TcpProtocol::DnsOverTls(tls(&[Alpn::Dot])?)),
             Scheme::Http => self.open_tcp(wanted, &TcpProtocol::Http),
+            Scheme::Redirect | Scheme::Tproxy => {
+                let message = "the DNS door takes no connections to others";
+                Err(StartError::Settings(vec![Complaint::new("listen", message)]))
+            }
             Scheme::Https => {
                 self.open_tcp(wanted, &TcpProtocol::Https(tls(&[Alpn::Http2, Alpn::Http1])?))
             }

@@ -304,6 +304,14 @@ impl Settings {
                         .remedy("end it after the port"),
                     );
                 }
+                Scheme::Redirect | Scheme::Tproxy => {
+                    let word = entry.scheme.as_str();
+                    let message = format!("the DNS door does not speak {word}");
+                    complaints.push(
+                        Complaint::new(&path, message)
+                            .remedy(format!("write udp://{}", entry.address)),
+                    );
+                }
                 Scheme::Udp
                 | Scheme::Tcp
                 | Scheme::Tls

@@ -72,7 +72,12 @@ pub(crate) fn group(openings: &[ListenerSpec]) -> Result<Vec<SocketSpec>, StartE
         let path = match listen.scheme {
             Scheme::Http | Scheme::Https if listen.path.is_empty() => DOH_PATH_DEFAULT,
             Scheme::Http | Scheme::Https => listen.path.trim_end_matches('/'),
-            Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic => "",
+            Scheme::Udp
+            | Scheme::Tcp
+            | Scheme::Tls
+            | Scheme::Quic
+            | Scheme::Redirect
+            | Scheme::Tproxy => "",
         };
         let route = (Box::from(path), *entry);
         let same =
@@ -98,7 +103,7 @@ impl SocketSpec {
     pub(crate) fn is_encrypted(&self) -> bool {
         match self.scheme {
             Scheme::Tls | Scheme::Quic | Scheme::Https => true,
-            Scheme::Udp | Scheme::Tcp | Scheme::Http => false,
+            Scheme::Udp | Scheme::Tcp | Scheme::Http | Scheme::Redirect | Scheme::Tproxy => false,
         }
     }
 }

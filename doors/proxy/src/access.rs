@@ -76,7 +76,7 @@ impl ProxyAccess {
         now: Now,
     ) -> Result<Option<Arc<str>>, AccessDenied> {
         let shown = read_credentials(headers);
-        if shown.is_none() && self.exempt.iter().any(|network| network.contains(client)) {
+        if shown.is_none() && self.spares(client) {
             return Ok(None);
         }
         let attempt = match shown {
@@ -115,6 +115,11 @@ impl ProxyAccess {
                 }
             }
         }
+    }
+
+    /// True for a client that is not asked.
+    pub(crate) fn spares(&self, client: IpAddr) -> bool {
+        self.exempt.iter().any(|network| network.contains(client))
     }
 
     fn challenge(&self) -> AccessDenied {

@@ -3,7 +3,7 @@
 //! It lends the cache our way to origins, as parents, guards and header rules have it, and drops
 //! what other requests may have changed. Called by `request`.
 
-use crate::connection::ProxyConnection;
+use crate::connection::{PinnedDestination, ProxyConnection};
 use crate::context::ProxyContext;
 use crate::destination_guard::{DestinationGuard, HostAsker};
 use crate::door::ProxyDoor;
@@ -17,7 +17,7 @@ use http_engine::{Body, Incoming};
 use origins::{Blame, MeteredBody, Origin, SendError};
 use std::rc::Rc;
 use std::sync::Arc;
-use vocab::{Cause, Now};
+use vocab::{Cause, NotStored, Now};
 
 /// Why the cache's fetch brought nothing.
 #[derive(Clone)]
@@ -45,6 +45,8 @@ struct ProxyFetch {
     /// Why the request passes.
     cause: Cause,
     origin: Origin,
+    /// The address that is connected to in place of any of its host's.
+    pinned: Option<PinnedDestination>,
     path: Uri,
     received: Version,
     now: Now,
@@ -59,6 +61,7 @@ impl UrlFetcher {
             user: trip.destination.asker.user.clone(),
             cause: trip.destination.asker.cause,
             origin: target.origin.clone(),
+            pinned: trip.pinned,
             path: target.path,
             received: target.received,
             now: trip.now,
@@ -86,9 +89,14 @@ pub(crate) async fn answer(
         now: trip.now,
     };
     let onward = UrlFetcher::new(trip, OriginTarget { origin, path, received: head.version });
-    let answered = if trip.setup.never_keeps(origin, &question.url, trip.now) {
+    let never = if trip.pinned.is_some() {
+        Some(NotStored::HostUnverified)
+    } else {
+        trip.setup.never_keeps(origin, &question.url, trip.now).then_some(NotStored::Never)
+    };
+    let answered = if let Some(why) = never {
         // Boxed: what the cache answers would carry its room.
-        Box::pin(cache.bypass(&question, &onward)).await
+        Box::pin(cache.bypass(&question, &onward, why)).await
     } else {
         let host = origin.host.to_name();
         let cache = trip.setup.cache_for(host.as_name(), &question.url, trip.now).unwrap_or(cache);
@@ -162,11 +170,14 @@ impl OriginFetcher for UrlFetcher {
                 None,
             )
             .map_err(|_| ProxyFetchFailed::Loop)?;
-        let ProxyFetch { door, caller, user, cause, now, .. } = errand;
+        let ProxyFetch { door, caller, user, cause, now, pinned, .. } = errand;
         let asker = HostAsker::of(&door.parts.policy, caller, user.clone(), *cause, *now);
         let within = DestinationGuard::of(setup, &door.parts.off_limits, asker, Some(&origin.host));
-        let way = setup.routes.route_for(&origin.host);
-        let sent = setup.origins.send_by(way, origin, Box::new(request), &within, errand.now).await;
+        let trip =
+            ProxyContext { door, setup, caller, destination: within, pinned: *pinned, now: *now };
+        let (way, server) = (trip.route_for(origin), trip.server_of(origin));
+        let (origins, guard) = (&setup.origins, &trip.destination);
+        let sent = origins.send_by(way, &server, Box::new(request), guard, errand.now).await;
         let response = sent.map_err(|unanswered| ProxyFetchFailed::Send(unanswered.error))?;
         if let Some(why) = no_answer(response.status()) {
             return Err(ProxyFetchFailed::Send(SendError::BadResponse(why.into())));

@@ -2,12 +2,14 @@
 //!
 //! Made by `request` once a request is decided about; read by everything that acts.
 
-use crate::connection::ProxyConnection;
+use crate::connection::{HostStanding, PinnedDestination, ProxyConnection};
 use crate::destination_guard::DestinationGuard;
 use crate::door::ProxyDoor;
 use crate::setup::ProxySetup;
 use http_engine::html::PageReader;
+use origins::{Origin, ProxyRoute};
 use policy::ClientIdentity;
+use std::borrow::Cow;
 use std::sync::Arc;
 use vocab::{LinkInfo, Now};
 
@@ -17,6 +19,8 @@ pub(crate) struct ProxyContext<'d> {
     pub(crate) setup: &'d Arc<ProxySetup>,
     pub(crate) caller: &'d Arc<ProxyConnection>,
     pub(crate) destination: DestinationGuard<'d>,
+    /// The address that the request goes to in place of any of its host's.
+    pub(crate) pinned: Option<PinnedDestination>,
     pub(crate) now: Now,
 }
 
@@ -28,7 +32,22 @@ pub(crate) struct PageSubject<'r> {
     pub(crate) reader: PageReader,
 }
 
-impl ProxyContext<'_> {
+impl<'d> ProxyContext<'d> {
+    /// Returns who is connected to for `origin`.
+    pub(crate) fn server_of<'o>(&self, origin: &'o Origin) -> Cow<'o, Origin> {
+        self.pinned.map_or(Cow::Borrowed(origin), |it| Cow::Owned(it.origin(origin.scheme)))
+    }
+
+    /// Returns the way to `origin`: by its host, unless that host is only said to be there.
+    pub(crate) fn route_for(&self, origin: &Origin) -> &'d ProxyRoute {
+        match self.pinned {
+            Some(pinned) if pinned.standing == HostStanding::Unverified => {
+                self.setup.routes.route_for(&pinned.origin(origin.scheme).host)
+            }
+            Some(_) | None => self.setup.routes.route_for(&origin.host),
+        }
+    }
+
     /// Returns what is known of the client beside its address.
     pub(crate) fn identity(&self) -> ClientIdentity<'_> {
         ClientIdentity { user: self.destination.asker.user.as_deref(), ..self.link_info().into() }

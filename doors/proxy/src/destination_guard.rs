@@ -175,7 +175,8 @@ mod tests {
         let client = SocketAddr::new(reach.client, 0);
         let context =
             ConnectionContext { client, local: None, security: ConnectionSecurity::Plain };
-        let caller = ProxyConnection { context, tunnel: BecomesTunnel::default() };
+        let tunnel = BecomesTunnel::default();
+        let caller = ProxyConnection { context, tunnel, intercepted: None };
         let (cause, now) = (Cause::NoRule, transport::clock::now());
         let asker = HostAsker { policy: &policy, caller: &caller, user: None, cause, now };
         let within =

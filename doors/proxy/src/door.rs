@@ -8,6 +8,7 @@ use crate::remove_params::RecentTrims;
 use crate::settings::Settings;
 use crate::setup::ProxySetup;
 use crate::tls;
+use crate::transparent::CarriedBeginnings;
 use arc_swap::ArcSwap;
 use http::Uri;
 use http_cache::HttpCache;
@@ -29,6 +30,8 @@ pub struct ProxyDoor {
     pub(crate) failed_logins: ClientBuckets,
     pub(crate) recent_redirects: RecentTrims,
     pub(crate) limits: DoorLimits,
+    /// Connections to others that are carried on, by how they begin.
+    pub(crate) carried: Arc<CarriedBeginnings>,
     setup: ArcSwap<ProxySetup>,
 }
 
@@ -39,7 +42,14 @@ impl ProxyDoor {
         let limits = DoorLimits::new(settings.connection_caps());
         let setup = ArcSwap::from_pointee(ProxySetup::new(settings, &parts, None)?);
         let (guesses, trims) = (ClientBuckets::new(FAILED_LOGIN_RATE), RecentTrims::default());
-        Ok(Arc::new(Self { parts, failed_logins: guesses, recent_redirects: trims, limits, setup }))
+        Ok(Arc::new(Self {
+            parts,
+            failed_logins: guesses,
+            recent_redirects: trims,
+            limits,
+            carried: Arc::default(),
+            setup,
+        }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of the

@@ -55,6 +55,7 @@ impl ProxyFastPath {
             None => return false,
         };
         setup.access.is_none()
+            && self.connection.intercepted.is_none()
             && setup.redirector.is_none()
             && setup.hooks.is_none()
             && setup.fields.keeps_answers()

@@ -9,6 +9,7 @@ mod access;
 mod blocked;
 mod blocked_tunnels;
 mod cached;
+mod connecting_client;
 mod connection;
 mod context;
 mod decide;
@@ -16,6 +17,8 @@ mod destination_guard;
 mod door;
 mod fast_path;
 mod headers;
+mod host_check;
+mod intercepted;
 mod local_endpoints;
 mod mirror;
 mod pac;
@@ -36,10 +39,12 @@ mod sni;
 mod socks;
 mod target;
 mod tls;
+mod transparent;
 mod tunnel;
 mod url_rules;
 
 pub use crate::blocked_tunnels::{BlockedTunnels, TunnelClient};
+pub use crate::connecting_client::ConnectingClient;
 pub use crate::door::{ProxyDoor, check_files};
 pub use crate::parts::ProxyParts;
 pub use crate::preview::{BlockedTunnel, preview};
@@ -47,7 +52,7 @@ pub use crate::settings::{
     AuthSettings, ConnectSni, FieldDisclosure, PacFallback, PacSettings, ParentHosts,
     ParentSettings, ParentsOf, RefererPolicy, Settings, TlsSettings, TokenDigest,
 };
-pub use crate::socks::{SocksClient, SocksLogin, accept_socks};
+pub use crate::socks::{SocksLogin, accept_socks};
 pub use crate::url_rules::check as check_urls;
 pub use http_cache::{
     CacheEnvironment, HttpCache, IndexExtent, IndexPage, IndexQuery, IndexRows, IndexScope,

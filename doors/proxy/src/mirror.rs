@@ -22,6 +22,8 @@ pub(crate) enum TargetForm {
     Proxy,
     /// As a path of the mirror.
     Mirror,
+    /// As clients of its server do, to whom they have connected.
+    Intercepted,
 }
 
 /// The target that a path and query stand for; none for what is no mirrored URL.

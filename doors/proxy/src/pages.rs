@@ -109,6 +109,14 @@ pub(crate) fn denied(why: &AccessDenied) -> Response<Body> {
     }
 }
 
+/// To a transparent listener itself.
+pub(crate) fn not_intercepted() -> Response<Body> {
+    let text = "This port takes connections to others that the firewall of this machine redirects \
+                to it. This one was meant for the port itself: a browser that is to use a proxy \
+                needs an http:// listener (proxy.listen).\n";
+    page(StatusCode::MISDIRECTED_REQUEST, "tidegate; error=http_request_denied", text.into())
+}
+
 /// Not to this port.
 pub(crate) fn port(method: &Method, port: u16) -> Response<Body> {
     let text = if method == Method::CONNECT {

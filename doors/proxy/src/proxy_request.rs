@@ -2,7 +2,7 @@
 //!
 //! Made by `request`, which then decides about it.
 
-use crate::connection::ProxyConnection;
+use crate::connection::{PinnedDestination, ProxyConnection};
 use crate::decide::ProxyQuery;
 use crate::door::ProxyDoor;
 use crate::headers::max_forwards;
@@ -16,6 +16,7 @@ use http::{HeaderMap, Method, Request};
 use http_engine::{Incoming, kind};
 use http_front::page_of;
 use ledger::EventSubject;
+use origins::DialError;
 use std::sync::Arc;
 use vocab::{DomainName, Now, RequestKind};
 
@@ -23,6 +24,10 @@ use vocab::{DomainName, Now, RequestKind};
 pub(crate) struct ProxyRequest {
     pub(crate) target: ProxyTarget,
     pub(crate) form: TargetForm,
+    /// The address that it goes to in place of any of its host's.
+    pub(crate) pinned: Option<PinnedDestination>,
+    /// An alias of its host that is blocked, found when it was held against its connection.
+    pub(crate) blocked_alias: Option<DialError>,
     pub(crate) host: DomainName,
     pub(crate) page: Option<DomainName>,
     pub(crate) kind: RequestKind,
@@ -44,23 +49,23 @@ impl ProxyRequest {
             return Err(ProxyRefusal::ClientNotAllowed);
         }
         let (method, headers) = (request.method(), request.headers());
-        let (target, form) =
-            match target::read(method, request.uri()).map_err(ProxyRefusal::Target)? {
-                ProxyTarget::Local(own) => {
-                    let path = request.uri().path_and_query().map_or("/", PathAndQuery::as_str);
-                    let mirrored = mirror::read(setup, method, path);
-                    (mirrored.ok_or(ProxyRefusal::Local(own))?, TargetForm::Mirror)
-                }
-                ProxyTarget::Fetch { origin, path }
-                    if local_endpoints::is_self(caller, &origin, &path) =>
-                {
-                    let own = ProxyRefusal::Local(LocalEndpoint::at(method, &path));
-                    (mirror::read(setup, method, &path).ok_or(own)?, TargetForm::Mirror)
-                }
-                other => (other, TargetForm::Proxy),
-            };
+        let (target, form) = match &caller.intercepted {
+            None => read_target(setup, caller, request)?,
+            Some(intercepted) => {
+                let (client, uri) = (caller.client(), request.uri());
+                let target = intercepted.target(setup, client, method, uri, headers)?;
+                (target, TargetForm::Intercepted)
+            }
+        };
         let user = match &setup.access {
             None => None,
+            // Whoever knows of no proxy sends it no password.
+            Some(access) if form == TargetForm::Intercepted => {
+                if !access.spares(caller.client()) {
+                    return Err(ProxyRefusal::ClientNotAllowed);
+                }
+                None
+            }
             Some(access) => {
                 let admitted =
                     access.admit(&door.failed_logins, caller.client(), headers, now).await;
@@ -90,7 +95,8 @@ impl ProxyRequest {
                 (origin.host.to_name(), kind, origin.url(path))
             }
         };
-        Ok(Self { target, form, host, page, kind, user, subject })
+        let (pinned, blocked_alias) = (None, None);
+        Ok(Self { target, form, pinned, blocked_alias, host, page, kind, user, subject })
     }
 
     pub(crate) fn query<'w>(&'w self, method: &'w Method) -> ProxyQuery<'w> {
@@ -114,6 +120,28 @@ impl ProxyRequest {
                 EventSubject::name(self.host.as_name())
             }
         }
+    }
+}
+
+/// The target of a request by a client that knows of us.
+fn read_target(
+    setup: &ProxySetup,
+    caller: &ProxyConnection,
+    request: &Request<Incoming>,
+) -> Result<(ProxyTarget, TargetForm), ProxyRefusal> {
+    let (method, uri) = (request.method(), request.uri());
+    let mirrored = |path: &str, own| {
+        let target = mirror::read(setup, method, path).ok_or(ProxyRefusal::Local(own))?;
+        Ok((target, TargetForm::Mirror))
+    };
+    match target::read(method, uri).map_err(ProxyRefusal::Target)? {
+        ProxyTarget::Local(own) => {
+            mirrored(uri.path_and_query().map_or("/", PathAndQuery::as_str), own)
+        }
+        ProxyTarget::Fetch { origin, path } if local_endpoints::is_self(caller, &origin, &path) => {
+            mirrored(&path, LocalEndpoint::at(method, &path))
+        }
+        other => Ok((other, TargetForm::Proxy)),
     }
 }
 

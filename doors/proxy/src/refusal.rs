@@ -22,6 +22,10 @@ pub(crate) enum ProxyRefusal {
     Port(Method, u16),
     Trace,
     EndsHere,
+    /// At a transparent listener, by nobody's redirection.
+    NotIntercepted,
+    /// One of our own that came round.
+    Loop,
 }
 
 impl ProxyRefusal {
@@ -47,6 +51,8 @@ impl ProxyRefusal {
             Self::Port(method, port) => pages::port(method, *port),
             Self::Trace => pages::no_trace(),
             Self::EndsHere => pages::options(),
+            Self::Loop => pages::loop_detected(),
+            Self::NotIntercepted => pages::not_intercepted(),
         };
         (page.reader.render_for(text), Source::Refused)
     }

@@ -8,6 +8,7 @@ use crate::decide::{ProxyDecision, decide};
 use crate::destination_guard::{DestinationGuard, HostAsker};
 use crate::door::ProxyDoor;
 use crate::headers::wanted_protocol;
+use crate::host_check::HostCheck;
 use crate::local_endpoints;
 use crate::mirror::{self, TargetForm};
 use crate::pages;
@@ -71,7 +72,7 @@ pub(crate) async fn answer(
     ticket.asked(wish.kind, wish.recorded());
 
     // decide
-    let decision = limit_redirects(door, caller, &wish, request.method(), now);
+    let decision = decide_held(door, &setup, caller, &mut wish, request.method(), now).await;
     ticket.decided(decision.verdict().action, decision.cause());
 
     // act
@@ -82,10 +83,10 @@ pub(crate) async fn answer(
         ProxyDecision::Pass(_) => lead(&setup, caller, &mut wish, script, &mut request).await,
         ProxyDecision::Block(_) | ProxyDecision::RemoveParams(..) => None,
     };
-    let (policy, user) = (door.parts.policy.load(), wish.user.take());
+    let (policy, user, pinned) = (door.parts.policy.load(), wish.user.take(), wish.pinned);
     let asker = HostAsker::of(&door.parts.policy, caller, user, decision.verdict().cause, now);
     let within = DestinationGuard::of(&setup, &door.parts.off_limits, asker, wish.target.host());
-    let trip = ProxyContext { door, setup: &setup, caller, destination: within, now };
+    let trip = ProxyContext { door, setup: &setup, caller, destination: within, pinned, now };
     let page = PageSubject { text: &wish.subject, reader: PageReader::of(request.headers()) };
     let acted = match (decision, &wish.target, ended) {
         (_, _, Some(ended)) => ended,
@@ -182,6 +183,21 @@ fn limit_redirects(
     }
 }
 
+/// The decision about a request, once its host is held against its connection.
+async fn decide_held(
+    door: &Arc<ProxyDoor>,
+    setup: &ProxySetup,
+    caller: &ProxyConnection,
+    wish: &mut ProxyRequest,
+    method: &Method,
+    now: Now,
+) -> ProxyDecision {
+    let decision = limit_redirects(door, caller, wish, method, now);
+    let Some(intercepted) = &caller.intercepted else { return decision };
+    let check = HostCheck { door, setup, caller, method, now };
+    Box::pin(check.hold(intercepted, wish, decision)).await
+}
+
 /// Asks the redirector about a request that passes, and shows it to the script: either may lead it
 /// elsewhere from then on, or end it.
 async fn lead(
@@ -191,6 +207,9 @@ async fn lead(
     script: Option<&ScriptVisit>,
     request: &mut Request<Incoming>,
 ) -> Option<ProxyOutcome> {
+    if let Some(alias) = wish.blocked_alias.take() {
+        return Some(ProxyOutcome::Failed(alias.into()));
+    }
     if wish.form == TargetForm::Mirror {
         mirror::clean_request(request.headers_mut());
     }
@@ -204,7 +223,8 @@ async fn lead(
         };
         match redirected::ask(redirector, setup, asked).await {
             RedirectedCourse::Same => {}
-            RedirectedCourse::Elsewhere(target) => wish.target = target,
+            // The owner's program says where: no longer the client.
+            RedirectedCourse::Elsewhere(target) => (wish.target, wish.pinned) = (target, None),
             RedirectedCourse::Answered(answer) => return Some(ProxyOutcome::Redirected(answer)),
         }
     }
@@ -253,7 +273,11 @@ async fn fetch_last(
             Err(ProxyFetchFailed::Send(why)) => ProxyOutcome::Failed(why),
         };
     }
-    let question = cached::bypass(trip, &head, origin, path);
+    let question = match trip.pinned {
+        None => cached::bypass(trip, &head, origin, path),
+        // What is said by whoever is at an address changes nothing of a host.
+        Some(_) => None,
+    };
     let (received, client) = (head.version, trip.caller.client());
     let fields = &trip.setup.fields;
     let asked = wanted.clone();
@@ -263,9 +287,9 @@ async fn fetch_last(
     head.uri = uri.clone();
     head.version = Version::HTTP_11;
     let onward = Request::from_parts(head, Body::from(body));
-    let way = trip.setup.routes.route_for(&origin.host);
-    let sent =
-        trip.setup.origins.send_by(way, origin, Box::new(onward), &trip.destination, trip.now);
+    let (way, server) = (trip.route_for(origin), trip.server_of(origin));
+    let (origins, guard) = (&trip.setup.origins, &trip.destination);
+    let sent = origins.send_by(way, &server, Box::new(onward), guard, trip.now);
     // Boxed, as tunnels are: what the cache answers would carry its room.
     match Box::pin(sent).await {
         Ok(response) => match upgrading {
@@ -310,8 +334,7 @@ async fn open_tunnel(
     if trip.setup.fields.sign(request.headers_mut(), received).is_err() {
         return Err((ProxyOutcome::Loop, ticket));
     }
-    let way = trip.setup.routes.route_for(&to.host);
-    let opened = tunnel::open(trip, way, to, request, ticket).await;
+    let opened = tunnel::open(trip, trip.route_for(to), to, request, ticket).await;
     opened.map_err(|(why, ticket)| (ProxyOutcome::Failed(why), ticket))
 }
 

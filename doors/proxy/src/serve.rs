@@ -2,11 +2,13 @@
 //!
 //! It answers no request. Called by the binary, which hands over connections.
 
-use crate::connection::ProxyConnection;
+use crate::connecting_client::ConnectingClient;
+use crate::connection::{InterceptedConnection, InterceptedProtocol, ProxyConnection};
 use crate::door::ProxyDoor;
 use crate::fast_path::ProxyFastPath;
 use crate::request;
 use crate::socks::{SocksLogin, accept_socks};
+use crate::transparent::{self, FirstWords};
 use http_engine::{HttpVersions, Limits, UnfinishedCounts, serve_with_fast_path};
 use http_front::{
     ConnectionContext, ConnectionSecurity, HttpDoor, ServeFuture, accept_tls, http_versions,
@@ -32,10 +34,15 @@ impl HttpDoor for ProxyDoor {
     }
 
     fn serve(self: Arc<Self>, scheme: Scheme, stream: Stream, drain: Drain) -> ServeFuture {
-        if scheme == Scheme::Https {
-            return Box::pin(self.serve_tls_connection(stream, drain));
+        match scheme {
+            Scheme::Https => Box::pin(self.serve_tls_connection(stream, drain)),
+            Scheme::Redirect | Scheme::Tproxy => {
+                Box::pin(self.serve_intercepted(scheme, stream, drain))
+            }
+            Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic | Scheme::Http => {
+                Box::pin(self.serve_connection(stream, drain))
+            }
         }
-        Box::pin(self.serve_connection(stream, drain))
     }
 
     fn flush(&self) {
@@ -50,7 +57,7 @@ impl ProxyDoor {
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
         let context = ConnectionContext::of(&stream, ConnectionSecurity::Plain);
         let (stream, tunnel) = ClientStream::new(stream);
-        let connection = ProxyConnection { context, tunnel };
+        let connection = ProxyConnection { context, tunnel, intercepted: None };
         let setup = self.setup();
         if !setup.settings.socks5 {
             drop(setup);
@@ -79,9 +86,50 @@ impl ProxyDoor {
         drop(setup);
         let context = ConnectionContext::of(stream.tcp(), ConnectionSecurity::Tls(()));
         // TLS ends one half by itself.
-        let connection = ProxyConnection { context, tunnel: BecomesTunnel::default() };
+        let tunnel = BecomesTunnel::default();
+        let connection = ProxyConnection { context, tunnel, intercepted: None };
         let versions = http_versions(&stream);
         self.carry_http(stream, versions, connection, drain).await;
+    }
+
+    /// Serves one connection that was meant for somebody else to its end. Within a `LocalSet` or
+    /// local runtime only.
+    async fn serve_intercepted(self: Arc<Self>, scheme: Scheme, mut stream: Stream, drain: Drain) {
+        let meant = transparent::destination(scheme, &stream);
+        let context = ConnectionContext::of(&stream, ConnectionSecurity::Plain);
+        let own = context.local;
+        let sni = self.setup().settings.connect_sni;
+        let first = transparent::first_words(&mut stream, sni);
+        let first = tokio::select! {
+            first = timeout(Limits::default().header_timeout, first) => first,
+            () = drain.started() => return,
+        };
+        // A client that said nothing leaves no event.
+        let Ok(first) = first else { return };
+        let (stream, tunnel) = ClientStream::new(stream);
+        let connection = |spoken| {
+            let intercepted = Some(InterceptedConnection::new(meant, spoken));
+            ProxyConnection { context, tunnel, intercepted }
+        };
+        match first {
+            FirstWords::Nothing => {}
+            FirstWords::Plain => {
+                let connection = connection(InterceptedProtocol::Http);
+                self.carry_http(stream, HttpVersions::Http1And2, connection, drain).await;
+            }
+            FirstWords::Tls(name, beginning) => {
+                let permit = beginning.map(|beginning| self.carried.take(beginning));
+                let (Some(to), true) = (meant.or(own), permit.as_ref().is_none_or(Option::is_some))
+                else {
+                    return;
+                };
+                let request = transparent::connect_request(name.as_ref(), to);
+                let client = ConnectingClient::asking(stream, request, transparent::tls_reply);
+                let (client, connection) =
+                    (client.holding(permit), connection(InterceptedProtocol::Tls));
+                self.carry_http(client, HttpVersions::Http1, connection, drain).await;
+            }
+        }
     }
 
     async fn carry_http<S>(

@@ -32,7 +32,10 @@ use wasm_filters::WasmFilterSettings;
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Where to answer: `http://ADDRESS:PORT`, or `https://ADDRESS:PORT` to be spoken to over TLS.
-    /// HTTP/1.1 and HTTP/2 at both. Default `http://127.0.0.1:3128`.
+    /// HTTP/1.1 and HTTP/2 at both. `redirect://ADDRESS:PORT` and `tproxy://ADDRESS:PORT` take
+    /// connections to others that the packet filter of this machine brings there, HTTP and TLS,
+    /// from clients that know of no proxy: by NAT (`redirect` of nftables, `REDIRECT` of iptables),
+    /// or as they are (`tproxy`, `TPROXY`; needs `CAP_NET_ADMIN`). Default `http://127.0.0.1:3128`.
     pub listen: Vec<Text<Listen>>,
     /// SOCKS5 at the `http` listeners beside HTTP (RFC 1928, RFC 1929): a client's `CONNECT`, under
     /// the rules of tunnels. Default false.

@@ -1,17 +1,14 @@
 //! SOCKS5 at the proxy's own port (RFC 1928, RFC 1929): a client's `CONNECT` in another dress.
 //!
-//! The handshake becomes a request of HTTP, which the engine reads as the connection's first, so
-//! that access, policy, destinations, tunnels and log are the same; the answer's head becomes the
-//! reply. A client whose first byte is none of SOCKS5 speaks HTTP. It decides nothing. Called by
-//! `serve`.
+//! The handshake becomes a request of HTTP, and the answer's head the reply (`connecting_client`).
+//! A client whose first byte is none of SOCKS5 speaks HTTP. It decides nothing. Called by `serve`.
 
+use crate::connecting_client::{ConnectingClient, TunnelOutcome};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::pin::Pin;
-use std::task::{Context, Poll, Waker, ready};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 const VERSION: u8 = 5;
 const NO_AUTHENTICATION: u8 = 0;
@@ -21,9 +18,6 @@ const CONNECT: u8 = 1;
 const IPV4: u8 = 1;
 const NAME: u8 = 3;
 const IPV6: u8 = 4;
-/// Bytes of an answer's head at most: it is our own.
-const HEAD_BYTES_MAX: usize = 16 << 10;
-
 /// Reply to a request (RFC 1928 section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SocksReply {
@@ -45,41 +39,15 @@ pub enum SocksLogin {
     NotAsked,
 }
 
-/// A client's connection that speaks HTTP, or SOCKS5 and is heard as if it spoke HTTP.
-#[derive(Debug)]
-pub struct SocksClient<S> {
-    stream: S,
-    /// Bytes that are read before those of the stream: from `given` on.
-    ahead: Vec<u8>,
-    given: usize,
-    answer: AnswerState,
-    /// The reader that waits for more of a client that may be told no.
-    waiting: Option<Waker>,
-}
-
-/// Progress of the answer to a client.
-#[derive(Debug)]
-enum AnswerState {
-    /// Everything is written as it is: HTTP, or a tunnel that stands.
-    AsItIs,
-    /// The head of the answer, as far as it was written, is to become a reply.
-    Head(Vec<u8>),
-    /// A reply that is being sent: from this byte on.
-    Reply(SocksReply, usize),
-    /// The client was told no: nothing more is written or read.
-    Over,
-}
-
 /// Reads a client's first bytes. Sets no deadline. An error is a client that broke off, or one that
 /// was told what it did wrong.
-pub async fn accept_socks<S>(mut stream: S, login: SocksLogin) -> io::Result<SocksClient<S>>
+pub async fn accept_socks<S>(mut stream: S, login: SocksLogin) -> io::Result<ConnectingClient<S>>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let first = stream.read_u8().await?;
     if first != VERSION {
-        let answer = AnswerState::AsItIs;
-        return Ok(SocksClient::new(stream, vec![first], answer));
+        return Ok(ConnectingClient::as_it_is(stream, vec![first]));
     }
     let credentials = negotiate(&mut stream, login).await?;
     let authority = match read_target(&mut stream).await? {
@@ -95,8 +63,7 @@ where
         request.extend(["Proxy-Authorization: Basic ", &STANDARD.encode(pair), "\r\n"]);
     }
     request.push_str("\r\n");
-    let answer = AnswerState::Head(Vec::new());
-    Ok(SocksClient::new(stream, request.into_bytes(), answer))
+    Ok(ConnectingClient::asking(stream, request.into_bytes(), reply_to))
 }
 
 /// Agrees on how the client says who it is: `user:password`, if it does. Whether that is right is
@@ -173,145 +140,27 @@ fn host_of(name: &[u8]) -> Option<String> {
     (!text.is_empty() && text.bytes().all(is_plain)).then(|| text.to_owned())
 }
 
-impl SocksReply {
-    /// The reply that says the same as an answer with this head.
-    fn to(head: &[u8]) -> Self {
-        let status = head.get(9..12).unwrap_or_default();
-        let has = |word: &[u8]| head.windows(word.len()).any(|window| window == word);
-        match status {
-            [b'2', ..] => Self::Granted,
-            b"403" | b"407" | b"429" => Self::NotAllowed,
-            b"502" if has(b"error=destination_ip_prohibited") => Self::NotAllowed,
-            b"502" if has(b"error=connection_refused") => Self::ConnectionRefused,
-            b"502" | b"504" => Self::HostUnreachable,
-            _ => Self::Failed,
+/// The reply that says the same as an answer with this outcome.
+fn reply_to(outcome: TunnelOutcome) -> Vec<u8> {
+    SocksReply::from(outcome).bytes().to_vec()
+}
+
+impl From<TunnelOutcome> for SocksReply {
+    fn from(outcome: TunnelOutcome) -> Self {
+        match outcome {
+            TunnelOutcome::Granted => Self::Granted,
+            TunnelOutcome::NotAllowed => Self::NotAllowed,
+            TunnelOutcome::ConnectionRefused => Self::ConnectionRefused,
+            TunnelOutcome::HostUnreachable => Self::HostUnreachable,
+            TunnelOutcome::Failed => Self::Failed,
         }
     }
+}
 
+impl SocksReply {
     /// The reply with the address that it leaves from, which is of no interest to anybody.
     const fn bytes(self) -> [u8; 10] {
         [VERSION, self as u8, 0, IPV4, 0, 0, 0, 0, 0, 0]
-    }
-}
-
-impl<S> SocksClient<S> {
-    const fn new(stream: S, ahead: Vec<u8>, answer: AnswerState) -> Self {
-        Self { stream, ahead, given: 0, answer, waiting: None }
-    }
-}
-
-impl<S: AsyncWrite + Unpin> SocksClient<S> {
-    /// Sends what is left of a reply.
-    fn poll_reply(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while let AnswerState::Reply(reply, sent) = &mut self.answer {
-            let bytes = reply.bytes();
-            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, &bytes[*sent..]))?;
-            if written == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-            }
-            *sent += written;
-            if *sent == bytes.len() {
-                let is_granted = *reply == SocksReply::Granted;
-                self.answer = if is_granted { AnswerState::AsItIs } else { AnswerState::Over };
-                if let Some(waiting) = self.waiting.take().filter(|_| !is_granted) {
-                    waiting.wake();
-                }
-            }
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    /// Takes bytes of the answer's head: how many of `bytes` belong to it.
-    fn take_head(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let AnswerState::Head(head) = &mut self.answer else { return Ok(0) };
-        let before = head.len();
-        head.extend(bytes);
-        let from = before.saturating_sub(3);
-        let end = head[from..].windows(4).position(|window| window == b"\r\n\r\n");
-        let Some(end) = end.map(|end| from + end + 4) else {
-            if head.len() > HEAD_BYTES_MAX {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            return Ok(bytes.len());
-        };
-        head.truncate(end);
-        self.answer = AnswerState::Reply(SocksReply::to(head), 0);
-        Ok(end - before)
-    }
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for SocksClient<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if self.given < self.ahead.len() {
-            let left = &self.ahead[self.given..];
-            let count = left.len().min(buf.remaining());
-            buf.put_slice(&left[..count]);
-            self.given += count;
-            if self.given == self.ahead.len() {
-                (self.ahead, self.given) = (Vec::new(), 0);
-            }
-            return Poll::Ready(Ok(()));
-        }
-        match self.answer {
-            AnswerState::AsItIs => {}
-            AnswerState::Over => return Poll::Ready(Ok(())),
-            AnswerState::Head(_) | AnswerState::Reply(..) => {
-                self.waiting = Some(cx.waker().clone());
-            }
-        }
-        Pin::new(&mut self.stream).poll_read(cx, buf)
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for SocksClient<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        ready!(self.poll_reply(cx))?;
-        match &self.answer {
-            AnswerState::AsItIs => Pin::new(&mut self.stream).poll_write(cx, bytes),
-            AnswerState::Head(_) => {
-                let taken = self.take_head(bytes)?;
-                // Sent with the next write or flush where it does not go at once.
-                if let Poll::Ready(Err(why)) = self.poll_reply(cx) {
-                    return Poll::Ready(Err(why));
-                }
-                Poll::Ready(Ok(taken))
-            }
-            AnswerState::Reply(..) | AnswerState::Over => Poll::Ready(Ok(bytes.len())),
-        }
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        pieces: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        if matches!(self.answer, AnswerState::AsItIs) {
-            return Pin::new(&mut self.stream).poll_write_vectored(cx, pieces);
-        }
-        let first = pieces.iter().find(|piece| !piece.is_empty());
-        self.poll_write(cx, first.map_or(&[], |piece| piece))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_reply(cx))?;
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_reply(cx))?;
-        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
 
@@ -409,8 +258,7 @@ mod tests {
         ] {
             for piece in [1, 7, 1000] {
                 let (ours, mut theirs) = tokio::io::duplex(4);
-                let answer = AnswerState::Head(Vec::new());
-                let mut client = SocksClient::new(ours, vec![], answer);
+                let mut client = ConnectingClient::asking(ours, vec![], reply_to);
                 let sent = async {
                     let all = [head.as_bytes(), b"more"].concat();
                     for bytes in all.chunks(piece) {

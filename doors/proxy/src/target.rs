@@ -22,6 +22,14 @@ pub(crate) enum ProxyTarget {
 }
 
 impl ProxyTarget {
+    /// Returns the server that it leads to.
+    pub(crate) const fn origin(&self) -> Option<&Origin> {
+        match self {
+            Self::Fetch { origin, .. } | Self::Tunnel(origin) => Some(origin),
+            Self::Local(_) => None,
+        }
+    }
+
     /// Returns whom it leads to, if not to the proxy itself.
     pub(crate) const fn host(&self) -> Option<&UrlHost> {
         match self {
@@ -40,6 +48,10 @@ pub(crate) enum BadTarget {
     Scheme(String),
     /// No host, or none that can be asked for.
     Host(OriginError),
+    /// `CONNECT` where no client knows of a proxy.
+    Connect,
+    /// `OPTIONS *` there: it names no URL that the policy could be asked about.
+    Asterisk,
 }
 
 /// Reads the target of a request.
@@ -72,6 +84,8 @@ impl fmt::Display for BadTarget {
                 write!(f, "{scheme}: is not fetched here, only http: and https:")
             }
             Self::Host(why) => write!(f, "the target names no host: {why}"),
+            Self::Connect => f.write_str("CONNECT is for a proxy, and this port is none to you"),
+            Self::Asterisk => f.write_str("OPTIONS * is not passed on"),
         }
     }
 }

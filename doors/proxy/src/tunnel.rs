@@ -38,8 +38,9 @@ pub(crate) async fn open(
     mut ticket: RequestTicket,
 ) -> Result<(), (SendError, RequestTicket)> {
     let dialer = trip.setup.origins.dialer();
-    let dialled =
-        dialer.dial_by(way, &to.host, to.port, request.headers(), &trip.destination, trip.now);
+    let server = trip.server_of(to);
+    let (host, port, guard) = (&server.host, server.port, &trip.destination);
+    let dialled = dialer.dial_by(way, host, port, request.headers(), guard, trip.now);
     let server = match dialled.await {
         Ok(server) => server,
         Err(why) => return Err((why.into(), ticket)),

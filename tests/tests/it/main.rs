@@ -55,6 +55,7 @@ mod start_and_stop;
 mod structured_errors;
 mod subscriptions;
 mod taken_over;
+mod transparent;
 mod walls;
 mod webdav;
 mod why_equals_deed;

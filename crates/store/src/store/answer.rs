@@ -266,6 +266,7 @@ fn is_shared(head: &StoredHead, terms: &ReuseTerms, asked: &RequestFacts<'_>) ->
 const fn is_about_the_answer(why: NotStored) -> bool {
     match why {
         NotStored::Never
+        | NotStored::HostUnverified
         | NotStored::Method
         | NotStored::PostElsewhere
         | NotStored::PostWithoutFreshness

@@ -81,6 +81,15 @@ fn to_try(door: &str, listen: &Listen) -> Option<String> {
     match (door.parse().ok()?, listen.scheme) {
         (Door::Dns, Scheme::Udp) => Some(format!("dig @{ip} -p {port} {SAMPLE}")),
         (door, Scheme::Http) => Some((DoorEntry::at(door)?.to_try)(address)),
-        (_, Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic | Scheme::Https) => None,
+        (
+            _,
+            Scheme::Udp
+            | Scheme::Tcp
+            | Scheme::Tls
+            | Scheme::Quic
+            | Scheme::Https
+            | Scheme::Redirect
+            | Scheme::Tproxy,
+        ) => None,
     }
 }

@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use transport::{
-    BindError, ConnectionLimits, CoreStuck, Cores, Drain, Stream, TcpListener, WaitForData,
-    accept_until, listen_tcp_per_core,
+    BindError, ConnectionLimits, CoreStuck, Cores, Drain, ListenReach, Stream, TcpListener,
+    accept_until, listen_within_per_core,
 };
 use vocab::{Listen, Scheme};
 
@@ -75,8 +75,12 @@ impl HttpListeners {
             }
         }
         let bind = |entry: &Listen| {
-            let sockets =
-                listen_tcp_per_core(entry.address, WaitForData::Yes, cores.count(), leaving)?;
+            let reach = if entry.scheme == Scheme::Tproxy {
+                ListenReach::AnyAddress
+            } else {
+                ListenReach::OwnAddress
+            };
+            let sockets = listen_within_per_core(entry.address, reach, cores.count(), leaving)?;
             Ok(BoundListeners { door, entry: entry.clone(), sockets })
         };
         entries.into_iter().map(bind).collect()

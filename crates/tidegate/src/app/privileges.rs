@@ -351,7 +351,9 @@ impl StartPrivileges {
         for capability in &needs.capabilities {
             let what = match capability {
                 Capability::BindService => "ports below 1024 cannot be listened on",
-                Capability::NetworkAdmin => "sets of the firewall and marks cannot be written",
+                Capability::NetworkAdmin => {
+                    "sets of the firewall and marks cannot be written, nor `tproxy` listeners opened"
+                }
                 Capability::ReadFiles
                 | Capability::OverrideFiles
                 | Capability::SetUser

@@ -45,14 +45,20 @@ pub(super) fn unusable_listeners(plan: &Plan, state: &Path) -> Vec<String> {
     for (path, listen) in plan.listen_settings() {
         let protocol = match listen.scheme {
             Scheme::Udp | Scheme::Quic => BindProtocol::Udp,
-            Scheme::Tcp | Scheme::Tls | Scheme::Http | Scheme::Https => BindProtocol::Tcp,
+            Scheme::Tcp | Scheme::Tls | Scheme::Http | Scheme::Https | Scheme::Redirect => {
+                BindProtocol::Tcp
+            }
+            Scheme::Tproxy => BindProtocol::TcpAnyAddress,
         };
         let Err(why) = check_bind(listen.address, protocol) else { continue };
         match why.reason {
             BindReason::InUse if is_running => {}
             // Whoever checks need not be the user that it runs as.
             BindReason::Privileged => {}
-            BindReason::InUse | BindReason::NoSuchAddress | BindReason::Other(_) => {
+            BindReason::InUse
+            | BindReason::NoSuchAddress
+            | BindReason::NotTransparent
+            | BindReason::Other(_) => {
                 let complaint = Complaint::new(path, format!("warning: {why}"));
                 lines.push(plan.locate(complaint).to_string());
             }

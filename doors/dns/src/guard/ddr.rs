@@ -153,7 +153,12 @@ impl DdrOffer {
             Scheme::Tls => "dot",
             Scheme::Quic => "doq",
             // Others are never offered.
-            Scheme::Https | Scheme::Http | Scheme::Tcp | Scheme::Udp => "h2",
+            Scheme::Https
+            | Scheme::Http
+            | Scheme::Tcp
+            | Scheme::Udp
+            | Scheme::Redirect
+            | Scheme::Tproxy => "h2",
         };
         let path = format!("{}{{?dns}}", self.path);
         ServiceBinding {

@@ -74,12 +74,25 @@ impl Settings {
             let complaint = Complaint::new("rebinding_allow", message);
             complaints.push(complaint.remedy("write the names that they stand below"));
         }
+        complaints.extend(self.check_transparent());
         complaints.extend(self.check_mirror());
         complaints.extend(self.check_leaves());
         if let Some(cache) = &self.cache {
             complaints.extend(check_cache(cache).into_iter().map(|it| it.under("cache")));
         }
         complaints
+    }
+
+    /// The complaint about passwords that nobody can send.
+    fn check_transparent(&self) -> Option<Complaint> {
+        let listen = self.listen.iter().find(|listen| listen.scheme.is_transparent())?;
+        self.auth.as_ref().filter(|auth| auth.exempt.is_empty())?;
+        let message = format!(
+            "clients whose connections are brought to {} know of no proxy, and send it no password",
+            listen.0
+        );
+        let remedy = "name their networks under auth.exempt, or leave out auth";
+        Some(Complaint::new("auth.exempt", message).remedy(remedy))
     }
 
     fn check_mirror(&self) -> Option<Complaint> {
@@ -172,7 +185,7 @@ fn check_span(
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
-    use super::super::ParentSettings;
+    use super::super::{AuthSettings, ParentSettings, TokenDigest};
     use super::*;
     use settings::Text;
 
@@ -184,6 +197,27 @@ mod tests {
         let allowed = |ip: &str| settings.clients.iter().any(|it| it.contains(ip.parse().unwrap()));
         assert!(allowed("127.0.0.1") && allowed("::1") && allowed("192.168.7.7"));
         assert!(!allowed("203.0.113.1") && !allowed("2001:db8::1"));
+    }
+
+    #[test]
+    fn nobody_is_asked_for_a_password_who_knows_of_no_proxy() {
+        let token = Text(TokenDigest([0; 32]));
+        let with = |listen: &str, exempt: &[&str]| Settings {
+            listen: vec![Text(listen.parse().unwrap())],
+            auth: Some(AuthSettings {
+                tokens: [("phone".into(), token)].into(),
+                exempt: exempt.iter().map(|it| Text(it.parse().unwrap())).collect(),
+                ..AuthSettings::default()
+            }),
+            ..Settings::default()
+        };
+        for scheme in ["redirect", "tproxy"] {
+            let listen = format!("{scheme}://192.168.1.1:3129");
+            let paths: Vec<_> = with(&listen, &[]).check().into_iter().map(|it| it.path).collect();
+            assert_eq!(paths, ["auth.exempt"]);
+            assert_eq!(with(&listen, &["192.168.0.0/16"]).check(), []);
+        }
+        assert_eq!(with("http://192.168.1.1:3128", &[]).check(), []);
     }
 
     #[test]

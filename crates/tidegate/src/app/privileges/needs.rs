@@ -7,6 +7,7 @@ use config::Plan;
 use sandbox::{Capability, first_unprivileged_port};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use vocab::Scheme;
 
 /// Settings whose text is the path of a certificate, a key or an authority, in whatever section.
 const CERTIFICATE_KEYS: [&str; 5] = ["certificate", "cert", "key", "ca", "client_ca"];
@@ -100,7 +101,8 @@ fn capabilities(plan: &Plan) -> Vec<Capability> {
     let marks = foreign.is_some_and(door_dns::ForeignConfig::changes_sets) || has(&groups, "mark");
     let mut all = Vec::new();
     all.extend(binds.then_some(Capability::BindService));
-    all.extend(marks.then_some(Capability::NetworkAdmin));
+    let takes_others = plan.listeners().iter().any(|listen| listen.scheme == Scheme::Tproxy);
+    all.extend((marks || takes_others).then_some(Capability::NetworkAdmin));
     all
 }
 
@@ -190,6 +192,10 @@ mod tests {
         assert_eq!(needs(&yaml(80)).capabilities, [Capability::BindService]);
         let marked = "dns: { listen: ['udp://127.0.0.1:0'], upstreams: [{ address: 'udp://192.0.2.1', mark: 7 }] }";
         assert_eq!(needs(marked).capabilities, [Capability::NetworkAdmin]);
+        let redirect = "proxy: { listen: ['redirect://127.0.0.1:3129'] }";
+        assert_eq!(needs(redirect).capabilities, []);
+        let tproxy = "proxy: { listen: ['tproxy://127.0.0.1:3129'] }";
+        assert_eq!(needs(tproxy).capabilities, [Capability::NetworkAdmin]);
     }
 
     #[test]
