@@ -1,11 +1,13 @@
-//! Rate limits: token buckets, one for each client, or one for all of them together.
+//! Rate limits: token buckets, one for each client, or one for all of them together; bandwidth.
 //!
 //! The table of clients is bounded, so that nobody can fill it. It knows no clock: the time is
-//! handed in. Called by the signer before it signs a leaf, never for a cached one, and by the
-//! doors before they check a password.
+//! handed in. Called by the signer before it signs a leaf, never for a cached one, by the doors
+//! before they check a password, and by the proxy for what comes from servers.
 
+mod bandwidth;
 mod client;
 
+pub use bandwidth::{BandwidthClass, ByteRate};
 pub use client::client_of;
 
 use std::collections::HashMap;

@@ -3,6 +3,7 @@
 //! It lends the cache our way to origins, as parents, guards and header rules have it, and drops
 //! what other requests may have changed. Called by `request`.
 
+use crate::bandwidth::paced;
 use crate::connection::{PinnedDestination, ProxyConnection};
 use crate::context::ProxyContext;
 use crate::destination_guard::{DestinationGuard, HostAsker};
@@ -141,7 +142,7 @@ pub(crate) async fn invalidate_after(
     let host = target.origin.host.to_name();
     let cache = trip.setup.cache_for(host.as_name(), &question.url, trip.now).unwrap_or(cache);
     // It may be stored on its way, and outlive the client whose own patience would end it.
-    let stall = trip.setup.settings.response_timeout.0.0;
+    let stall = trip.setup.stall();
     let response = response.map(|body| MeteredBody::wrap(body, stall, |_, _| ()));
     cache.invalidate_after(question, response, || UrlFetcher::new(trip, target)).await
 }
@@ -184,7 +185,9 @@ impl OriginFetcher for UrlFetcher {
         }
         // A fetch may outlive the client whose own patience would end it.
         let stall = setup.settings.response_timeout.0.0;
-        Ok(response.map(|body| MeteredBody::wrap(body, stall, |_, _| ())))
+        let path = errand.path.path_and_query().map_or("/", PathAndQuery::as_str);
+        let pace = trip.pace(origin, path);
+        Ok(response.map(|body| paced(MeteredBody::wrap(body, stall, |_, _| ()), pace)))
     }
 
     fn is_refusal(why: &ProxyFetchFailed) -> bool {

@@ -2,6 +2,7 @@
 //!
 //! Made by `request` once a request is decided about; read by everything that acts.
 
+use crate::bandwidth::TransferPace;
 use crate::connection::{HostStanding, PinnedDestination, ProxyConnection};
 use crate::destination_guard::DestinationGuard;
 use crate::door::ProxyDoor;
@@ -36,6 +37,12 @@ impl<'d> ProxyContext<'d> {
     /// Returns who is connected to for `origin`.
     pub(crate) fn server_of<'o>(&self, origin: &'o Origin) -> Cow<'o, Origin> {
         self.pinned.map_or(Cow::Borrowed(origin), |it| Cow::Owned(it.origin(origin.scheme)))
+    }
+
+    /// Returns the pace of what comes from this path of `origin`, if it has one.
+    pub(crate) fn pace(&self, origin: &Origin, path: &str) -> Option<TransferPace> {
+        let classes = self.setup.bandwidth.as_ref()?;
+        classes.pace(self.caller.client(), origin, path, self.now)
     }
 
     /// Returns the way to `origin`: by its host, unless that host is only said to be there.

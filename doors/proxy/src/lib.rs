@@ -6,6 +6,7 @@
 //! The binary makes a [`ProxyDoor`] and hands it connections.
 
 mod access;
+mod bandwidth;
 mod blocked;
 mod blocked_tunnels;
 mod cached;
@@ -49,8 +50,8 @@ pub use crate::door::{ProxyDoor, check_files};
 pub use crate::parts::ProxyParts;
 pub use crate::preview::{BlockedTunnel, preview};
 pub use crate::settings::{
-    AuthSettings, ConnectSni, FieldDisclosure, PacFallback, PacSettings, ParentHosts,
-    ParentSettings, ParentsOf, RefererPolicy, Settings, TlsSettings, TokenDigest,
+    AuthSettings, BandwidthSettings, ConnectSni, FieldDisclosure, PacFallback, PacSettings,
+    ParentHosts, ParentSettings, ParentsOf, RefererPolicy, Settings, TlsSettings, TokenDigest,
 };
 pub use crate::socks::{SocksLogin, accept_socks};
 pub use crate::url_rules::check as check_urls;

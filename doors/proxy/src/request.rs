@@ -1,5 +1,6 @@
 //! One request through the proxy, top to bottom: read, decide, act, review, shape, record.
 
+use crate::bandwidth::paced;
 use crate::blocked;
 use crate::cached::{self, OriginTarget, ProxyFetchFailed};
 use crate::connection::ProxyConnection;
@@ -117,7 +118,7 @@ pub(crate) async fn answer(
     // review
     let reviewed = review(&trip, page, &mut ticket, acted);
     if let ProxyOutcome::Switched(answer, client) = reviewed {
-        return switch(&trip, answer, client, ticket);
+        return switch(&trip, &wish.target, answer, client, ticket);
     }
 
     // shape
@@ -130,12 +131,17 @@ pub(crate) async fn answer(
 /// The answer that leaves HTTP; from then on client and origin have the connection to themselves.
 fn switch(
     trip: &ProxyContext<'_>,
+    target: &ProxyTarget,
     mut answer: Response<Body>,
     client: upgrade::OnUpgrade,
     ticket: RequestTicket,
 ) -> Response<Body> {
     let server = upgrade::on(&mut answer);
-    tunnel::switch(trip, client, server, ticket);
+    let pace = match target {
+        ProxyTarget::Fetch { origin, path } => trip.pace(origin, path),
+        ProxyTarget::Tunnel(_) | ProxyTarget::Local(_) => None,
+    };
+    tunnel::switch(trip, client, server, pace, ticket);
     trip.setup.fields.switching(answer).map(|_| Body::empty())
 }
 
@@ -296,18 +302,28 @@ async fn fetch_last(
             Some(client) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 switched(response, client, wanted.as_ref())
             }
-            Some(_) | None => ProxyOutcome::Fetched(
-                cached::invalidate_after(
-                    trip,
-                    question,
-                    OriginTarget { origin, path: uri, received },
-                    response,
+            Some(_) | None => {
+                let response = at_its_pace(trip, origin, path, response);
+                let target = OriginTarget { origin, path: uri, received };
+                ProxyOutcome::Fetched(
+                    cached::invalidate_after(trip, question, target, response).await,
                 )
-                .await,
-            ),
+            }
         },
         Err(unanswered) => ProxyOutcome::Failed(unanswered.error),
     }
+}
+
+/// The answer of an origin past the cache, at the pace of its class of traffic.
+fn at_its_pace(
+    trip: &ProxyContext<'_>,
+    origin: &Origin,
+    path: &str,
+    response: Response<Body>,
+) -> Response<Body> {
+    let Some(pace) = trip.pace(origin, path) else { return response };
+    let stall = trip.setup.settings.response_timeout.0.0;
+    response.map(|body| paced(MeteredBody::wrap(body, stall, |_, _| ()), Some(pace)))
 }
 
 /// An origin that switches to another protocol than it was asked for has not answered.
@@ -417,7 +433,7 @@ fn refused(
 /// Closes the ticket when the answer's last byte is gone.
 fn record(mut ticket: RequestTicket, shaped: ShapedResponse, setup: &ProxySetup) -> Response<Body> {
     ticket.answered(shaped.source, shaped.response.status().as_u16());
-    let stall = setup.settings.response_timeout.0.0;
+    let stall = setup.stall();
     let ended = move |bytes, end| {
         if end == BodyEnd::Broken {
             ticket.broke_off();

@@ -3,6 +3,7 @@
 //! It opens nothing and asks nobody; `config` reads it and [`Settings::check`] says what is wrong.
 
 mod access;
+mod bandwidth;
 mod check;
 mod exposure;
 mod local_endpoints;
@@ -10,6 +11,7 @@ mod parents;
 mod passing;
 
 pub use self::access::{AuthSettings, TokenDigest};
+pub use self::bandwidth::BandwidthSettings;
 pub use self::local_endpoints::{PacFallback, PacSettings, TlsSettings};
 pub use self::parents::{ParentHosts, ParentSettings, ParentsOf};
 pub use self::passing::{ConnectSni, FieldDisclosure, RefererPolicy};
@@ -84,6 +86,10 @@ pub struct Settings {
     /// for one, 1000 at most and for 30 s at most; then 503. Of tunnels and of connections to a
     /// `parent` itself there is no bound. Default: none; from 1 to 10000.
     pub connections_per_origin: Option<u32>,
+    /// Bounds on what comes from servers, by clients and URLs: answers, and tunnels to the client.
+    /// The first class that names a request counts; what is stored already is sent at once. At most
+    /// 64. Default: none.
+    pub bandwidth: Vec<BandwidthSettings>,
     /// Other proxies to send everything through that `parents` does not: one, or several that are
     /// tried in turn when one cannot be reached. `http://USER:PASSWORD@HOST:PORT`, `https://…`,
     /// `socks5://…`, `socks4a://…` or `direct`. Default: direct.
@@ -170,6 +176,7 @@ impl Default for Settings {
             connections: 10_000,
             connections_per_client: 1_024,
             connections_per_origin: None,
+            bandwidth: Vec::new(),
             parent: None,
             parents: Vec::new(),
             source: Vec::new(),

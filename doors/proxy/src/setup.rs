@@ -3,6 +3,7 @@
 //! It serves nothing itself. Made by `door`; asked by `request` and `quick`.
 
 use crate::access::ProxyAccess;
+use crate::bandwidth::BandwidthClasses;
 use crate::headers::FieldPolicy;
 use crate::parts::ProxyParts;
 use crate::routes::ParentRoutes;
@@ -18,6 +19,7 @@ use scripting::ScriptPlace;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 use vocab::{Complaint, Name, Now};
 
 /// Holds what follows from the settings, swapped as a whole.
@@ -31,6 +33,7 @@ pub(crate) struct ProxySetup {
     /// Programs that are asked about URLs; they go on over a reload that leaves them as they are.
     pub(crate) redirector: Option<Arc<UrlRedirector>>,
     pub(crate) hooks: Option<MessageHooks>,
+    pub(crate) bandwidth: Option<Arc<BandwidthClasses>>,
     pub(crate) cache: Option<Arc<HttpCache>>,
     /// URLs that the cache leaves alone.
     pub(crate) never: Option<UrlRules>,
@@ -78,7 +81,9 @@ impl ProxySetup {
         let outgoing = settings.outgoing();
         // Connections that left otherwise are not used on.
         let kept = before.filter(|setup| *setup.origins.dialer().outgoing() == outgoing);
+        let known = before.and_then(|setup| setup.bandwidth.as_ref());
         Ok(Self {
+            bandwidth: BandwidthClasses::of(&settings.bandwidth, known),
             origins: kept.map_or_else(
                 || Origins::new(parts.dialer.clone().leaving_by(outgoing), limits),
                 |setup| setup.origins.with_limits(limits),
@@ -111,6 +116,16 @@ impl ProxySetup {
     pub(crate) fn never_keeps(&self, origin: &Origin, url: &str, now: Now) -> bool {
         let never = self.never.as_ref();
         never.is_some_and(|never| never.holds(origin.host.to_name().as_name(), url, now))
+    }
+
+    /// Time for which a body may be silent on its way to a client: an origin's, and while its class
+    /// of traffic has to wait far longer, since an origin's own silence is noticed before.
+    pub(crate) fn stall(&self) -> Duration {
+        const WAITING_MAX: Duration = Duration::from_hours(1);
+        match self.bandwidth {
+            None => self.settings.response_timeout.0.0,
+            Some(_) => WAITING_MAX,
+        }
     }
 
     pub(crate) fn serves(&self, client: IpAddr) -> bool {

@@ -5,6 +5,7 @@
 //! in the host's place, and its ticket is closed at once: what is asked for inside has tickets of
 //! its own. Called by `request`.
 
+use crate::bandwidth::{PacedStream, TransferPace};
 use crate::blocked_tunnels::TunnelClient;
 use crate::context::ProxyContext;
 use crate::sni::{ACCESS_DENIED, InspectedClient, SniJudge, TunnelCut};
@@ -12,7 +13,7 @@ use http::{Request, StatusCode};
 use http_engine::{Incoming, upgrade};
 use http_front::RequestTicket;
 use ledger::EventSubject;
-use origins::{Origin, OriginConnection, ProxyRoute, SendError, UrlHost, relay_upgraded, tunnel};
+use origins::{Origin, OriginConnection, ProxyRoute, SendError, UrlHost, tunnel};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -57,6 +58,7 @@ pub(crate) async fn open(
         mode: trip.setup.settings.connect_sni,
     };
     let held = request.extensions_mut().remove::<upgrade::BusyGuard>();
+    let server = PacedStream::new(server, trip.pace(to, "/"));
     let upgrading = upgrade::on(&mut request);
     tokio::task::spawn_local(async move {
         // The client may leave before it has heard that the tunnel stands.
@@ -98,7 +100,7 @@ pub(crate) fn hand_to_pixel(
 
 async fn relay<S: AsyncRead + AsyncWrite + Unpin>(
     mut client: InspectedClient<S>,
-    server: OriginConnection,
+    server: PacedStream<OriginConnection>,
     idle: Duration,
     mut ticket: RequestTicket,
 ) {
@@ -127,12 +129,20 @@ pub(crate) fn switch(
     trip: &ProxyContext<'_>,
     client: upgrade::OnUpgrade,
     server: upgrade::OnUpgrade,
+    pace: Option<TransferPace>,
     mut ticket: RequestTicket,
 ) {
     ticket.answered(Source::Tunnel, StatusCode::SWITCHING_PROTOCOLS.as_u16());
     trip.caller.tunnel.now();
     let idle = trip.setup.settings.tunnel_idle.0.0;
     tokio::task::spawn_local(async move {
-        ticket.close(relay_upgraded(client, server, idle).await);
+        // Nothing is carried where one of them left before it had switched.
+        let carried = match (upgrade::stream(client).await, upgrade::stream(server).await) {
+            (Ok(client), Ok(server)) => {
+                tunnel(client, PacedStream::new(server, pace), idle).await.down
+            }
+            (Ok(_) | Err(_), Ok(_) | Err(_)) => 0,
+        };
+        ticket.close(carried);
     });
 }

@@ -2,7 +2,7 @@
 //!
 //! It reads no file: what stands in files is found when the door is made. Called by `config`.
 
-use super::{Settings, parents, passing};
+use super::{Settings, bandwidth, parents, passing};
 use crate::url_rules;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -117,6 +117,7 @@ impl Settings {
         let listening: Vec<_> = self.listen.iter().map(|listen| listen.address).collect();
         complaints.extend(parents::check(self.parent.as_ref(), &self.parents, &listening));
         complaints.extend(self.check_source());
+        complaints.extend(bandwidth::check(&self.bandwidth));
         complaints.extend(passing::check_censored(&self.censor));
         complaints.extend(passing::check_upgrade(&self.upgrade));
         complaints.extend(self.pac.check().into_iter().map(|it| it.under("pac")));

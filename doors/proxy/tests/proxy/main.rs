@@ -5,6 +5,7 @@
 
 mod access;
 mod bad_origins;
+mod bandwidth;
 mod blocked;
 mod cache;
 mod fields;
