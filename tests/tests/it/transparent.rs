@@ -99,6 +99,11 @@ fn inside(space: &Namespace, program: &str, args: &[&str]) {
 
 /// A router whose packet filter has these rules. The calling thread stays in it.
 fn open(name: &str, rules: &str) -> Street {
+    open_with(name, rules, "")
+}
+
+/// The same with more in Tidegate's configuration.
+fn open_with(name: &str, rules: &str, more: &str) -> Street {
     let space = |end: &str| Namespace::new(&format!("{name}-{end}"), &[], "192.31.196.10");
     let (client, router, far) = (space("client"), space("router"), space("far"));
     router.link(
@@ -148,7 +153,7 @@ fn open(name: &str, rules: &str) -> Street {
     drop(sixth);
 
     router.enter();
-    let edge = Tidegate::start_in(scratch, YAML);
+    let edge = Tidegate::start_in(scratch, &format!("{YAML}{more}"));
     wait::until("the shop", || {
         let mut asked = far.command("curl");
         asked.args(["-sk", "-o", "/dev/null", &format!("https://{SHOP}/")]);
@@ -276,6 +281,21 @@ fn connections_that_tproxy_hands_over_are_answered_for_their_servers() {
     everything_holds(&street);
     let direct = street.fetch("x", ROUTER, &[], &format!("http://{ROUTER}:3130/"));
     assert!(direct.starts_with("HTTP/1.1 421"), "nobody handed it over: {direct}");
+}
+
+#[test]
+fn whoever_trusts_the_authority_gets_the_pixel_doors_answers_within_tls() {
+    let pixel = "pixel: { listen: ['https://127.0.0.1:8443'], addresses: [192.0.2.80] }\n";
+    let street = open_with("tg-pixel", REDIRECT, pixel);
+    let authority = street.edge.state().join("ca/ca.pem").display().to_string();
+    let trust = ["--cacert", authority.as_str()];
+    let script = street.fetch("ads.example", SHOP, &trust, "https://ads.example/x.js");
+    assert!(script.contains(" 200") && script.contains("javascript"), "{script}");
+    let row = street.row("ads.example", "kind", "tunnel");
+    assert_eq!((&row["source"], &row["client"]), (&"policy".into(), &CLIENT.into()), "{row}");
+    // What is not blocked keeps its own certificate.
+    let own = ["--cacert", street.certificate.as_str()];
+    assert!(street.fetch("shop.lan", SHOP, &own, "https://shop.lan/").contains("s_server"));
 }
 
 #[test]
