@@ -25,9 +25,10 @@ use std::path::Path;
 use vocab::{Complaint, Network, PortRange};
 
 /// Variables that are carried over.
-const CARRIED: [&str; 34] = [
+const CARRIED: [&str; 37] = [
     "allowedClients",
     "allowedPorts",
+    "alwaysAddNoTransform",
     "authCredentials",
     "authRealm",
     "cacheIsShared",
@@ -37,6 +38,8 @@ const CARRIED: [&str; 34] = [
     "disableVia",
     "dnsQueryIPv6",
     "diskCacheRoot",
+    "dontCacheCookies",
+    "dontCacheRedirects",
     "forbiddenFile",
     "forbiddenTunnelsFile",
     "forbiddenUrl",
@@ -321,6 +324,11 @@ impl PolipoImport {
         if let Some((_, degree)) = self.read("disableVia", PolipoSetting::degree) {
             let via = if degree == PolipoDegree::No { "on" } else { "off" };
             self.proxy.push(("via", json!(via)));
+        }
+        if let Some((_, PolipoDegree::Yes)) =
+            self.read("alwaysAddNoTransform", PolipoSetting::degree)
+        {
+            self.proxy.push(("no_transform", json!("on")));
         }
         if let Some((said, seconds)) = self.read("serverTimeout", PolipoSetting::seconds) {
             if (1..=3600).contains(&seconds) {

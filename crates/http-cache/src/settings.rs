@@ -3,7 +3,7 @@
 //! It opens nothing. Read by `config` as part of the doors' sections.
 
 use crate::freshness::FreshnessRule;
-use http_freshness::{CacheAudience, CachingRules, StaleUse};
+use http_freshness::{CacheAudience, CachingRules, RedirectStorage, SetCookie, StaleUse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -42,6 +42,12 @@ pub struct Settings {
     /// requests with `Authorization`. `s-maxage` and `proxy-revalidate` do not count then. On disk
     /// it has a folder of its own, `PATH/private`. For the proxy alone.
     pub shared: bool,
+    /// Storing of answers that set a cookie: `true` (the default) without it, which goes to the
+    /// client alone that caused the fetch, `false` not at all. For the proxy alone.
+    pub store_cookies: bool,
+    /// Storing of redirects (300 to 303, 307 and 308): `true` (the default) as of other answers,
+    /// `false` not at all.
+    pub store_redirects: bool,
     /// For how long answers of certain URLs are fresh: the first rule whose `urls` name the URL
     /// counts. `no-store`, `no-cache` and `must-revalidate` are obeyed all the same. At most 100.
     /// For the proxy alone. Default: none.
@@ -76,6 +82,8 @@ impl Default for Settings {
             disk: None,
             never: Vec::new(),
             shared: true,
+            store_cookies: true,
+            store_redirects: true,
             freshness: Vec::new(),
         }
     }
@@ -100,6 +108,12 @@ impl Settings {
             complaints.push(
                 Complaint::new("shared", "the gateway's cache is for all its visitors")
                     .remedy("leave it out, and leave cache out of routes that are for one person"),
+            );
+        }
+        if !self.store_cookies {
+            complaints.push(
+                Complaint::new("store_cookies", "the gateway's routes say what becomes of cookies")
+                    .remedy("leave it out: without a word of theirs such answers are not kept"),
             );
         }
         if !self.freshness.is_empty() {
@@ -145,7 +159,10 @@ impl Settings {
             StalePolicy::Always => StaleUse::Always,
             StalePolicy::Offline => StaleUse::Offline,
         };
-        CachingRules { audience: self.audience(), stale, ..*of_door }
+        let cookies = if self.store_cookies { of_door.cookies } else { SetCookie::Refused };
+        let redirects =
+            if self.store_redirects { of_door.redirects } else { RedirectStorage::Refused };
+        CachingRules { audience: self.audience(), stale, cookies, redirects, ..*of_door }
     }
 }
 
@@ -170,8 +187,9 @@ mod tests {
         assert_eq!(Settings::default().check_reverse(), []);
         let never = vec!["||a.example^".to_owned()];
         let freshness = vec![FreshnessRule::default()];
-        let settings = Settings { shared: false, never, freshness, ..Settings::default() };
+        let (shared, store_cookies) = (false, false);
+        let settings = Settings { never, shared, store_cookies, freshness, ..Settings::default() };
         let paths: Vec<_> = settings.check_reverse().into_iter().map(|it| it.path).collect();
-        assert_eq!(paths, ["never", "shared", "freshness"]);
+        assert_eq!(paths, ["never", "shared", "store_cookies", "freshness"]);
     }
 }

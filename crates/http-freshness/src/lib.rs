@@ -54,8 +54,8 @@ pub use reuse::{
 };
 pub use reuse_terms::{ChangeExpectation, LifetimeBasis, ReuseTerms, StaleBan, ValidationNeed};
 pub use rules::{
-    CacheAudience, CacheSide, CachingRules, DELTA_SECS_MAX, RequestControl, RequestFacts,
-    ResponseFacts, SetCookie, StaleUse,
+    CacheAudience, CacheSide, CachingRules, DELTA_SECS_MAX, RedirectStorage, RequestControl,
+    RequestFacts, ResponseFacts, SetCookie, StaleUse,
 };
 pub use seconds_text::SecondsText;
 pub use stale_on_error::{NotRescued, OriginTrouble, stale_on_error};

@@ -22,6 +22,8 @@ pub struct CachingRules {
     pub stale: StaleUse,
     /// Treatment of `Set-Cookie`.
     pub cookies: SetCookie,
+    /// Treatment of redirects.
+    pub redirects: RedirectStorage,
     /// Part of the time since `Last-Modified` for which a response without explicit freshness stays
     /// fresh, in percent: 0 (never) to 100. RFC 9111 §4.2.2 names 10 as typical; httpd and Traffic
     /// Server take it too.
@@ -96,6 +98,15 @@ pub enum SetCookie {
     Refused,
 }
 
+/// Treatment of redirects (300 to 303, 307 and 308).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedirectStorage {
+    /// Are stored as other answers are.
+    Kept,
+    /// None is stored: whoever led clients astray once must not do so for as long as it says.
+    Refused,
+}
+
 /// A request, as the rules see it.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestFacts<'a> {
@@ -131,6 +142,7 @@ impl CachingRules {
             requests: RequestControl::Honoured,
             stale: StaleUse::WhenUnreachable,
             cookies: SetCookie::Dropped,
+            redirects: RedirectStorage::Kept,
             heuristic_percent: 10,
             heuristic_min_secs: 0,
             heuristic_max_secs: 24 * 60 * 60,

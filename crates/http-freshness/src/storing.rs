@@ -7,7 +7,9 @@ use super::control::{RequestDirective, RequestDirectives};
 use super::partial;
 use super::response_control::{ResponseControl, ResponseFlag};
 use super::reuse_terms::{self, LifetimeBasis, ReuseTerms, ValidationNeed};
-use super::rules::{CacheAudience, CachingRules, RequestFacts, ResponseFacts, SetCookie, StaleUse};
+use super::rules::{
+    CacheAudience, CachingRules, RedirectStorage, RequestFacts, ResponseFacts, SetCookie, StaleUse,
+};
 use super::{date, fields, tags, target, vary};
 use crate::head::{FIELDS_MAX, HEAD_BYTES_MAX, StoredHead};
 use http::header::{self, HeaderMap};
@@ -25,7 +27,7 @@ pub fn storing(
     if RequestDirectives::of(rules, asked.fields).has(RequestDirective::NoStore) {
         return Err(NotStored::RequestNoStore);
     }
-    status(answered.status)?;
+    status(rules, answered.status)?;
     directives(rules, &control, answered.status)?;
     let explicit = reuse_terms::is_explicit(rules, &control, answered.fields);
     people(rules, &control, asked.fields)?;
@@ -122,8 +124,11 @@ fn check_post(asked: &RequestFacts<'_>, answered: &ResponseFacts<'_>) -> Result<
 
 /// Refuses statuses that are no final answer, that answer conditions or parts of one request, and
 /// those that RFC 6585 forbids to store.
-fn status(status: StatusCode) -> Result<(), NotStored> {
+fn status(rules: &CachingRules, status: StatusCode) -> Result<(), NotStored> {
     match status.as_u16() {
+        300..=303 | 307 | 308 if rules.redirects == RedirectStorage::Refused => {
+            Err(NotStored::Redirect)
+        }
         100..200 | 304 => Err(NotStored::NotFinal),
         // An answer to what this client sent or who it is, or to this connection.
         401 | 407 | 408 | 412 | 416 | 417 | 421 | 426 | 428 | 429 | 431 | 511 => {

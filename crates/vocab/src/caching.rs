@@ -127,6 +127,8 @@ reasons! {
         /// Came over an intercepted connection to an address that its host does not lead to.
         HostUnverified = 26, "host-unverified",
             "its host does not lead to the address that the client has connected to";
+        /// A redirect, of which the cache stores none.
+        Redirect = 27, "redirect", "it is a redirect, and the settings say that none is stored";
     }
 }
 

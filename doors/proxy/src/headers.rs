@@ -5,8 +5,8 @@
 
 use crate::settings::{FieldDisclosure, RefererPolicy, Settings};
 use http::header::{
-    CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, PROXY_AUTHORIZATION,
-    REFERER, UPGRADE,
+    CACHE_CONTROL, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS,
+    PROXY_AUTHORIZATION, REFERER, UPGRADE,
 };
 use http::{Response, Version};
 use http_engine::{Body, hop_by_hop};
@@ -23,6 +23,7 @@ pub(crate) struct FieldPolicy {
     referer: RefererPolicy,
     via: FieldDisclosure,
     x_forwarded_for: FieldDisclosure,
+    no_transform: FieldDisclosure,
 }
 
 impl FieldPolicy {
@@ -35,6 +36,7 @@ impl FieldPolicy {
             referer: settings.referer,
             via: settings.via,
             x_forwarded_for: settings.x_forwarded_for,
+            no_transform: settings.no_transform,
         }
     }
 
@@ -68,6 +70,9 @@ impl FieldPolicy {
         if self.x_forwarded_for == FieldDisclosure::On {
             let client = HeaderValue::try_from(address_text(client));
             headers.append(X_FORWARDED_FOR, client.expect("an address is visible ASCII"));
+        }
+        if self.no_transform == FieldDisclosure::On {
+            headers.append(CACHE_CONTROL, HeaderValue::from_static("no-transform"));
         }
         if let Some(protocol) = wanted {
             headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));

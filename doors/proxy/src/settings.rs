@@ -111,6 +111,10 @@ pub struct Settings {
     pub via: FieldDisclosure,
     /// The client's address for origins, in `X-Forwarded-For`: `on` or `off` (the default).
     pub x_forwarded_for: FieldDisclosure,
+    /// The wish that nobody on the way changes an answer (`Cache-Control: no-transform` in every
+    /// request; RFC 9111 §5.2.1.6): `on` or `off` (the default). Proxies of mobile networks scale
+    /// images down else.
+    pub no_transform: FieldDisclosure,
     /// Protocols for which connections to `http:` and `https:` URLs may leave HTTP (`Upgrade`), by
     /// their names. Any other is not passed on, and the request is answered without it. `h2c`,
     /// `HTTP` and `TLS` are refused, because URLs inside them would pass unread. At most 8. Default
@@ -185,6 +189,7 @@ impl Default for Settings {
             referer: RefererPolicy::Keep,
             via: FieldDisclosure::On,
             x_forwarded_for: FieldDisclosure::Off,
+            no_transform: FieldDisclosure::Off,
             upgrade: vec![WEBSOCKET.into()],
             pac: PacSettings::default(),
             redirector: None,

@@ -45,6 +45,13 @@ impl PolipoImport {
         {
             self.cache.push(("shared", json!(false)));
         }
+        for (name, setting) in
+            [("dontCacheCookies", "store_cookies"), ("dontCacheRedirects", "store_redirects")]
+        {
+            if let Some((_, PolipoDegree::Yes)) = self.read(name, PolipoSetting::degree) {
+                self.cache.push((setting, json!(false)));
+            }
+        }
         self.freshness();
         if self.cache.is_empty() {
             // Polipo always has one.

@@ -68,7 +68,7 @@ diskCacheRoot = "/var/cache/polipo/"
         proxy["cache"],
         json!({ "stale": "offline", "memory": "256KiB",
         "memory_object": proxy["cache"]["memory_object"], "finish_percent": 50, "disk": null, "never": [],
-        "shared": true, "freshness": [] })
+        "shared": true, "store_cookies": true, "store_redirects": true, "freshness": [] })
     );
     let (_, proxy) = planned(
         "socksParentProxy = localhost:9050\nsocksProxyType = socks4a\n\
@@ -91,6 +91,80 @@ diskCacheRoot = "/var/cache/polipo/"
     assert!(yaml.contains("line 1, dnsQueryIPv6: both families"), "{yaml}");
     let (_, proxy) = planned("cacheIsShared = false");
     assert_eq!(proxy["cache"]["shared"], json!(false));
+    let (_, proxy) =
+        planned("dontCacheCookies = true\ndontCacheRedirects = yes\nalwaysAddNoTransform = true");
+    let cache = &proxy["cache"];
+    assert_eq!(
+        (&cache["store_cookies"], &cache["store_redirects"]),
+        (&json!(false), &json!(false))
+    );
+    assert_eq!(proxy["no_transform"], json!("on"));
+}
+
+/// A value of each variable that is carried over which is not what holds without it.
+const SAMPLES: [(&str, &str); CARRIED.len()] = [
+    ("allowedClients", "10.0.0.0/8"),
+    ("allowedPorts", "80"),
+    ("alwaysAddNoTransform", "true"),
+    ("authCredentials", "ann:secret"),
+    ("authRealm", "Home"),
+    ("cacheIsShared", "false"),
+    ("censorReferer", "true"),
+    ("censoredHeaders", "from"),
+    ("chunkHighMark", "819200"),
+    ("disableVia", "true"),
+    ("dnsQueryIPv6", "no"),
+    ("diskCacheRoot", "/var/cache/polipo"),
+    ("dontCacheCookies", "true"),
+    ("dontCacheRedirects", "true"),
+    ("forbiddenFile", "/some/file"),
+    ("forbiddenTunnelsFile", "/some/file"),
+    ("forbiddenUrl", "http://a.example/"),
+    ("maxAge", "1d"),
+    ("maxAgeFraction", "0.2"),
+    ("maxExpiresAge", "1d"),
+    ("maxNoModifiedAge", "1h"),
+    ("parentAuthCredentials", "a:b"),
+    ("parentProxy", "a.example:3128"),
+    ("proxyAddress", "10.0.0.1"),
+    ("proxyOffline", "true"),
+    ("proxyOutgoingAddress", "10.0.0.1"),
+    ("proxyPort", "1"),
+    ("redirector", "/bin/cat"),
+    ("redirectorRedirectCode", "301"),
+    ("relaxTransparency", "true"),
+    ("serverMaxSlots", "6"),
+    ("serverTimeout", "1m"),
+    ("socksAuthCredentials", "a:b"),
+    ("socksParentProxy", "a.example:1080"),
+    ("socksProxyType", "socks4a"),
+    ("tunnelAllowedPorts", "22"),
+    ("uncachableFile", "/some/file"),
+];
+
+#[test]
+fn no_variable_of_polipo_is_passed_over_in_silence() {
+    let file = |path: &Path| match path.to_str() {
+        Some("/some/file") => Ok("a.example\n".to_owned()),
+        _ => no_file(path),
+    };
+    let made = |text: &str| from_polipo(text, Path::new("config"), &file).unwrap();
+    let without = made("");
+    for name in CARRIED {
+        let (_, value) = SAMPLES.iter().find(|(of, _)| *of == name).unwrap();
+        // A kind of SOCKS proxy says nothing where there is none.
+        let before = match name {
+            "socksProxyType" => "socksParentProxy = a.example:1080\n",
+            _ => "",
+        };
+        assert_ne!(made(&format!("{before}{name} = {value}\n")), made(before), "{name}");
+    }
+    for name in absent::names() {
+        let told = made(&format!("{name} = 1\n"));
+        let note = told.lines().find(|line| line.contains(&format!("line 1, {name}: "))).unwrap();
+        assert!(note.len() > name.len() + 30, "a reason is a sentence: {note}");
+        assert_eq!(told.lines().last(), without.lines().last(), "{name} changes nothing");
+    }
 }
 
 #[test]
@@ -205,7 +279,8 @@ fn what_is_not_carried_over_is_told() {
         [
             "3, fooBar: Polipo has no such variable",
             "1, pmmSize: an answer is not fetched in pieces; the rest of one that broke off is",
-            "5, proxyName: it signs as tidegate",
+            "5, proxyName: it signs Via as tidegate, by which circles are noticed: a name of its own \
+             would tell origins whose it is",
         ]
     );
     assert!(yaml.contains("fetch_ports: [\"1-65535\"]"), "{yaml}");

@@ -5,8 +5,8 @@ use crate::scene::{Pairs, URL, answered, fields, get, stored};
 use http::Method;
 use http::header::HeaderName;
 use http_freshness::{
-    CacheAudience, CachingRules, RequestFacts, SetCookie, StaleUse, TAGS_MAX, storable_head,
-    storing,
+    CacheAudience, CachingRules, RedirectStorage, RequestFacts, SetCookie, StaleUse, TAGS_MAX,
+    storable_head, storing,
 };
 
 const FRESH: (&str, &str) = ("cache-control", "max-age=3600");
@@ -85,6 +85,18 @@ fn before_an_origin_what_sets_a_cookie_is_not_kept() {
     let posted =
         word(&CachingRules::reverse(), &[], 200, &[FRESH, cookie, ("content-location", URL)]);
     assert_eq!(posted, "set-cookie");
+}
+
+#[test]
+fn redirects_are_kept_unless_it_is_said_that_none_is() {
+    let refused = CachingRules { redirects: RedirectStorage::Refused, ..CachingRules::forward() };
+    for status in [300, 301, 302, 303, 307, 308] {
+        assert_eq!(word(&CachingRules::forward(), &[], status, &[FRESH]), "stored", "{status}");
+        assert_eq!(word(&refused, &[], status, &[FRESH]), "redirect", "{status}");
+    }
+    for status in [200, 404, 410] {
+        assert_eq!(word(&refused, &[], status, &[FRESH]), "stored", "{status}");
+    }
 }
 
 #[test]

@@ -279,6 +279,7 @@ const fn is_about_the_answer(why: NotStored) -> bool {
         | NotStored::TooLarge
         | NotStored::NoRoom => false,
         NotStored::Status
+        | NotStored::Redirect
         | NotStored::StatusWithoutFreshness
         | NotStored::NotUnderstood
         | NotStored::NoStore

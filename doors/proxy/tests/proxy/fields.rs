@@ -14,6 +14,7 @@ fn the_owner_says_what_origins_and_clients_learn() {
         settings.censor = vec!["X-Spy".into(), "User-Agent".into()];
         settings.via = FieldDisclosure::Off;
         settings.x_forwarded_for = FieldDisclosure::On;
+        settings.no_transform = FieldDisclosure::On;
         settings.referer = RefererPolicy::SameSite;
     });
     let request = |referer: &str| {
@@ -30,6 +31,7 @@ fn the_owner_says_what_origins_and_clients_learn() {
     assert!(!seen[0].contains("referer") && seen[1].contains("referer: http://127.0.0.1/page"));
     for seen in seen {
         assert!(seen.contains("x-forwarded-for: 127.0.0.1\r\n"), "{seen}");
+        assert!(seen.contains("cache-control: no-transform\r\n"), "{seen}");
         for taken in ["x-spy", "user-agent", "via:"] {
             assert!(!seen.contains(taken), "{taken} in {seen}");
         }
