@@ -66,6 +66,7 @@ impl Plan {
             section(door.door.as_str(), (door.warnings)(&self.file));
         }
         section("admin", self.file.admin.warnings());
+        section("policy", interfaces_at_tproxy(&self.file));
         warnings.into_iter().map(|it| self.locate(it)).collect()
     }
 
@@ -230,6 +231,25 @@ fn clashing_addresses(file: &ConfigFile) -> Vec<Complaint> {
     complaints
 }
 
+/// Profiles by interface, where the proxy takes connections of which the interface is not known:
+/// their local address is somebody else's.
+fn interfaces_at_tproxy(file: &ConfigFile) -> Vec<Complaint> {
+    let mut listen = file.proxy.iter().flat_map(|proxy| &proxy.listen);
+    let Some(listen) = listen.find(|it| it.0.scheme == Scheme::Tproxy) else { return Vec::new() };
+    let by_interface = |text: &String| text.starts_with("interface:");
+    let profiles = file.policy.clients.iter().enumerate();
+    let found = profiles.filter(|(_, profile)| profile.matches.iter().any(by_interface));
+    let warn = |(index, profile): (usize, &policy::ClientSettings)| {
+        let message = format!(
+            "warning: at {} the interface of a client is not known, so that {} is not told by it",
+            listen.0, profile.name
+        );
+        Complaint::new(format!("clients.{index}.match"), message)
+            .remedy("listen at redirect:// instead, or match networks or hardware addresses too")
+    };
+    found.map(warn).collect()
+}
+
 /// A folder of a cache belongs to one of them.
 fn shared_folder(file: &ConfigFile) -> Option<Complaint> {
     let proxy = file.proxy.as_ref()?.cache.as_ref()?.disk.as_ref()?;
@@ -284,5 +304,28 @@ fn pixel_without_door(file: &ConfigFile) -> Option<Complaint> {
             Complaint::new(path, "pixel needs the pixel door, which is not configured")
                 .remedy("add a pixel section, or use nodata"),
         ),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::path::Path;
+
+    #[test]
+    fn a_profile_by_interface_is_warned_of_where_no_interface_is_known() {
+        let warnings = |scheme: &str| {
+            let yaml = format!(
+                "policy: {{ clients: [{{ name: kid, match: [10.0.0.1] }}, \
+                 {{ name: guests, match: ['interface:lan1'] }}] }}\n\
+                 proxy: {{ listen: ['{scheme}://127.0.0.1:3129'] }}\n"
+            );
+            let plan = crate::parse(&yaml, Path::new("tidegate.yaml")).unwrap();
+            plan.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert!(warnings("redirect").is_empty() && warnings("http").is_empty());
+        let told = warnings("tproxy");
+        let [told] = told.as_slice() else { panic!("{told:?}") };
+        assert!(told.contains("policy.clients.1.match") && told.contains("guests"), "{told}");
     }
 }
