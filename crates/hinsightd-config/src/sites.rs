@@ -162,6 +162,17 @@ impl<'v> ServedVhost<'v> {
 }
 
 impl ServedVhost<'_> {
+    /// A route for a host, and for the sockets of this vhost where others have others.
+    fn placed(&self, mut route: Json, host: Option<&str>, all: &[&String]) -> Json {
+        if let Some(host) = host {
+            route["host"] = json!(host);
+        }
+        if !all.iter().all(|it| self.listen.contains(it)) {
+            route["listen"] = json!(self.listen);
+        }
+        route
+    }
+
     fn add_hsts(&self, site: &mut Map<String, Json>) {
         let flags = self.told["hsts_flags"].as_str().unwrap_or_default();
         let Some(age) = self.told["hsts"].as_u64().filter(|_| self.is_https()) else { return };
@@ -198,14 +209,14 @@ fn gateway(vhosts: &[ServedVhost<'_>], disk: &dyn HinsightdDisk, script: &str) -
                 let name = known.cloned().unwrap_or_else(|| format!("servers{}", pools.len() + 1));
                 let route = json!({ "path": text(it, "pattern"), "pool": name, "script": script });
                 pools.insert(name, pool);
-                routes.push(at_host(route, host));
+                routes.push(vhost.placed(route, host, &listen));
             }
             let mut folder = vhost.folder();
             if vhost.told["listing"] == true {
                 folder.insert("listing".into(), json!(true));
             }
             folder.insert("script".into(), json!(script));
-            routes.push(at_host(Json::Object(folder), host));
+            routes.push(vhost.placed(Json::Object(folder), host, &listen));
         }
     }
     let certificates = vhosts.iter().filter_map(|it| it.certificate(disk));
@@ -218,13 +229,6 @@ fn gateway(vhosts: &[ServedVhost<'_>], disk: &dyn HinsightdDisk, script: &str) -
         section["tls"] = json!({ "certificates": certificates });
     }
     section
-}
-
-fn at_host(mut route: Json, host: Option<&str>) -> Json {
-    if let Some(host) = host {
-        route["host"] = json!(host);
-    }
-    route
 }
 
 /// The listener of a socket, as `https://127.0.0.1:443`.

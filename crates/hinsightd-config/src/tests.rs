@@ -137,6 +137,22 @@ fn functions_that_send_requests_on_become_pools() {
 }
 
 #[test]
+fn vhosts_with_sockets_of_their_own_have_routes_of_their_own() {
+    let import = imported(&[(
+        "main.lua",
+        "local one = add_vhost { host = {'a.example'}, socket = {{port=81}} }
+         local two = add_vhost { host = {'b.example'}, socket = {{port=82}} }
+         map (two, '*', 0, function (req) return proxy (req, 'http://10.0.0.1:81/') end)",
+    )]);
+    let gateway = import.unwrap().sections[0].1.clone();
+    assert_eq!(gateway["listen"], json!(["http://0.0.0.0:81", "http://0.0.0.0:82"]));
+    let routes = gateway["routes"].as_array().unwrap();
+    let at = |route: usize| (&routes[route]["host"], &routes[route]["listen"][0]);
+    assert_eq!(at(0), (&json!("b.example"), &json!("http://0.0.0.0:82")));
+    assert_eq!(at(routes.len() - 1), (&json!(null), &json!("http://0.0.0.0:81")));
+}
+
+#[test]
 fn what_cannot_be_read_says_file_and_line() {
     let failed = |text| imported(&[("main.lua", text)]).unwrap_err().to_string();
     assert_eq!(

@@ -359,7 +359,7 @@ fn entries_of_a_feed_are_there_for_whoever_asks_since_a_moment() {
 fn a_build_without_webassembly_refuses_filters_and_names_the_feature() {
     let scratch = Scratch::new();
     let routes = "    - { path: \"/\", answer: {}, wasm: [{ file: a.wasm }] }";
-    let file = scratch.write("edge.yaml", &gateway(routes)).display().to_string();
+    let file = scratch.write("edge.yaml", gateway(routes)).display().to_string();
     let checked = tidegate::run(&["--config", &file, "check"]);
     assert_eq!(checked.status.code(), Some(1));
     let told = String::from_utf8_lossy(&checked.stderr).into_owned();
