@@ -98,6 +98,7 @@ fn round(chain: &FilterChain) -> f64 {
             host: "app.example".to_owned(),
             scheme: "http",
             client: None,
+            variables: scripting::ScriptVariables::default(),
         };
         let visit = chain.visit();
         let course = visit.on_request(&mut request);

@@ -133,6 +133,7 @@ fn request() -> ScriptedRequest {
         host: "app.example".to_owned(),
         scheme: "https",
         client: Some([192, 0, 2, 7].into()),
+        variables: scripting::ScriptVariables::default(),
     }
 }
 
