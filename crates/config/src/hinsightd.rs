@@ -5,13 +5,13 @@
 
 use crate::FileComplaint;
 use crate::yaml::TextPosition;
-use crate::yaml_text::{self, literal};
 use hinsightd_config::{HinsightdDisk, HinsightdImport};
 use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use vocab::Complaint;
+use yaml_text::literal;
 
 /// A configuration in our words.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -25,7 +25,6 @@ mod shown;
 mod sources;
 mod variables;
 mod yaml;
-mod yaml_text;
 
 pub use door_sections::{DOOR_SECTIONS, DoorSection, PlacedCertificate, door_section};
 pub use edit::{

@@ -15,7 +15,6 @@ use self::forbidden::ForbiddenRules;
 use self::values::{PolipoDegree, PolipoSetting};
 use crate::FileComplaint;
 use crate::yaml::TextPosition;
-use crate::yaml_text::literal;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -23,6 +22,7 @@ use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 use vocab::{Complaint, Network, PortRange};
+use yaml_text::literal;
 
 /// Variables that are carried over.
 const CARRIED: [&str; 37] = [

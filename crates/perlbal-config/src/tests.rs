@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 
 use super::*;
+use saphyr::{LoadableYamlNode, Scalar, Yaml};
+use serde_json::Value as Json;
+use std::fmt::Write;
 
 /// Files and variables that tests have.
 struct TestFiles;
@@ -28,8 +31,54 @@ impl PerlbalSurroundings for TestFiles {
 }
 
 fn made(text: &str) -> String {
-    from_perlbal(text, Path::new("/etc/perlbal/perlbal.conf"), &TestFiles)
-        .unwrap_or_else(|wrong| panic!("{wrong:?}"))
+    let made = from_perlbal(text, Path::new("/etc/perlbal/perlbal.conf"), &TestFiles);
+    in_lines(&made.unwrap_or_else(|wrong| panic!("{wrong:?}")))
+}
+
+/// A configuration with a line for each pool, route, site and other setting, in JSON.
+fn in_lines(yaml: &str) -> String {
+    let mut out: String = yaml.split_inclusive('\n').filter(|it| it.starts_with('#')).collect();
+    let documents = Yaml::load_from_str(yaml).unwrap();
+    let Json::Object(sections) = documents.first().map(json_of).unwrap_or_default() else {
+        return out;
+    };
+    for (section, value) in &sections {
+        let _ = writeln!(out, "{section}:");
+        let settings = value.as_object().into_iter().flatten();
+        out.extend(value.as_array().into_iter().flatten().map(|it| format!("  - {it}\n")));
+        for (key, value) in settings {
+            match (key.as_str(), value) {
+                ("pools", Json::Object(pools)) => {
+                    let pools =
+                        pools.iter().map(|(name, pool)| format!("    \"{name}\": {pool}\n"));
+                    out.extend(pools);
+                }
+                ("routes", Json::Array(routes)) => {
+                    out.extend(routes.iter().map(|route| format!("    - {route}\n")));
+                }
+                (key, value) => {
+                    let _ = writeln!(out, "  {key}: {value}");
+                }
+            }
+        }
+    }
+    out
+}
+
+fn json_of(yaml: &Yaml<'_>) -> Json {
+    match yaml {
+        Yaml::Value(Scalar::Boolean(yes)) => Json::from(*yes),
+        Yaml::Value(Scalar::Integer(number)) => Json::from(*number),
+        Yaml::Value(Scalar::String(text)) => Json::from(text.as_ref()),
+        Yaml::Sequence(items) => items.iter().map(json_of).collect(),
+        Yaml::Mapping(entries) => Json::Object(
+            entries
+                .iter()
+                .map(|(key, it)| (key.as_str().unwrap().to_owned(), json_of(it)))
+                .collect(),
+        ),
+        other => panic!("{other:?} is not written"),
+    }
 }
 
 /// What is wrong, by line.
