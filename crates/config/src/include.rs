@@ -47,9 +47,9 @@ fn patterns(tree: &YamlNode) -> Vec<(TextPosition, String)> {
     let Some(YamlValue::List(items)) = tree.entry("include").map(|it| &it.node.value) else {
         return Vec::new();
     };
-    let texts = items.iter().filter_map(|item| match &item.value {
-        YamlValue::Text(text) => Some((item.position, text.clone())),
-        _ => None,
+    let texts = items.iter().filter_map(|item| {
+        let YamlValue::Text(text) = &item.value else { return None };
+        Some((item.position, text.clone()))
     });
     texts.collect()
 }

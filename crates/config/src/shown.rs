@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use std::ops::Range;
 
 /// Mark in place of a secret.
-const HIDDEN: &str = "…";
+pub(crate) const HIDDEN: &str = "…";
 /// Parts of the names of keys that hold secrets, at any depth below them.
 const SECRET_KEYS: [&str; 12] = [
     "password",

@@ -1,12 +1,10 @@
 //! Files that a configuration was read from, and texts of it that nobody is to read.
 
 use crate::FileComplaint;
+use crate::shown::HIDDEN;
 use crate::yaml::TextPosition;
 use std::path::{Path, PathBuf};
 use vocab::Complaint;
-
-/// Mark in place of a secret.
-const HIDDEN: &str = "…";
 
 /// Files of a configuration: the one that was named, then those that it includes.
 #[derive(Clone, Debug)]

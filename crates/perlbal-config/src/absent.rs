@@ -44,8 +44,8 @@ const PLUGINS: [(&[&str], &str); 7] = [
     ),
     (&["stats"], "counters and times are on the metrics page"),
     (&["cgilike"], "write a script in Luau, or serve CGI programs by web[].cgi"),
-    (&["flvstreaming"], "see the how-to \"Come from Perlbal\" for a script"),
-    (&["lazycdn"], "see the how-to \"Come from Perlbal\" for a script"),
+    (&["flvstreaming"], "a film that starts in its middle gets no header of FLV here"),
+    (&["lazycdn"], "see \"A folder that fills by itself\" in the manual"),
     (&["atominject", "atomstream"], "endless streams are not made here: serve them from a pool"),
     (&["echoservice"], "there is no such role"),
 ];

@@ -125,13 +125,3 @@ fn of_service(service: &ServiceFacts) -> BTreeMap<&'static str, Value> {
     }
     settings
 }
-
-/// A size in our words.
-pub(crate) fn bytes(count: u64) -> String {
-    match count {
-        0 => "0".into(),
-        _ if count.is_multiple_of(1 << 20) => format!("{}MiB", count >> 20),
-        _ if count.is_multiple_of(1 << 10) => format!("{}KiB", count >> 10),
-        _ => format!("{count}B"),
-    }
-}

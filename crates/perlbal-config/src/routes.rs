@@ -8,9 +8,9 @@ use crate::command::HeaderChange;
 use crate::emitted::{EmittedConfig, ServiceReach};
 use crate::facts::{ServiceFacts, ServiceRole, UploadFacts};
 use crate::model::ToldValue;
-use crate::pools::bytes;
 use route_matching::{HostPattern, PathPattern, SlashRule};
 use serde_json::{Value, json};
+use vocab::ByteSize;
 
 /// Selectors that lead to selectors, at most so deep.
 const DEPTH_MAX: usize = 8;
@@ -361,16 +361,16 @@ impl EmittedConfig {
             self.note(&service.place, format!("{}, blind_proxy: {why}", service.name));
         }
         let most = service.chunked_max.unwrap_or(BODY_MAX).max(1 << 10);
-        self.share(service, "body_max", json!(bytes(most)));
+        self.share(service, "body_max", json!(ByteSize(most).to_string()));
         self.share_uploads(service);
     }
 
     fn share_uploads(&mut self, service: &ServiceFacts) {
         let facts = &service.proxy.uploads;
-        let mut uploads =
-            json!({ "memory": bytes(facts.memory.unwrap_or(100 << 10).min(64 << 20)) });
+        let memory = ByteSize(facts.memory.unwrap_or(100 << 10).min(64 << 20));
+        let mut uploads = json!({ "memory": memory.to_string() });
         if facts.memory == Some(0) {
-            uploads["memory"] = json!(bytes(100 << 10));
+            uploads["memory"] = json!(ByteSize(100 << 10).to_string());
         }
         if facts.is_buffered {
             let mut threshold = serde_json::Map::new();
@@ -381,7 +381,7 @@ impl EmittedConfig {
                 [("size", facts.size.unwrap_or(250 << 10)), ("rate", facts.rate.unwrap_or(0))]
             {
                 if size > 0 {
-                    threshold.insert(key.into(), json!(bytes(size)));
+                    threshold.insert(key.into(), json!(ByteSize(size).to_string()));
                 }
             }
             uploads["threshold"] = Value::Object(threshold);
@@ -421,7 +421,7 @@ fn pass_on(service: &ServiceFacts, route: &mut Value) {
         route["headers"] = json!({ "request": changes });
     }
     if let Some(most) = service.body_max {
-        route["body_max"] = json!(bytes(most.max(1 << 10)));
+        route["body_max"] = json!(ByteSize(most.max(1 << 10)).to_string());
     }
 }
 

@@ -6,9 +6,9 @@
 
 use crate::emitted::{EmittedConfig, ServiceReach};
 use crate::facts::{PutFacts, ServiceFacts};
-use crate::pools::bytes;
 use crate::routes::RoutePlace;
 use serde_json::{Value, json};
+use vocab::ByteSize;
 
 impl EmittedConfig {
     /// A site that listens at `listener`.
@@ -31,7 +31,7 @@ impl EmittedConfig {
         if let Some(PutFacts { size_max, folders }) = web.put {
             let mut put = json!({ "min_put_directory": folders });
             if let Some(most) = size_max.into_iter().chain(service.body_max).min() {
-                put["body_max"] = json!(bytes(most));
+                put["body_max"] = json!(ByteSize(most).to_string());
             }
             site["put"] = put;
         }

@@ -52,7 +52,7 @@ fn shown(message: &[u8]) -> Vec<String> {
     reply::addresses(message).map(|it| it.to_string()).collect()
 }
 
-/// What becomes of an answer that waits for what is measured.
+/// Fate of an answer that waits for what is measured.
 fn settled(selector: &Arc<AddressSelector>, addresses: &[&str]) -> Vec<String> {
     let mut message = answer(addresses);
     let now = transport::clock::now();
