@@ -12,7 +12,6 @@ use scripting::{
     ScriptedRequest,
 };
 use std::net::IpAddr;
-use std::sync::Arc;
 use vocab::Name;
 
 const CALLS: u32 = 500_000;
@@ -56,7 +55,7 @@ fn decisions() -> f64 {
     let source = "function on_decide(question)
         if question.host == 'ads.example' then question:block('ads') end end";
     std::fs::write(&file, source).unwrap();
-    let log: ScriptLog = Arc::new(|_: &str| {});
+    let log: ScriptLog = scripting::unread_log();
     let (name, folder) = (file.display().to_string(), std::env::temp_dir());
     let script = DecisionScript::open(&name, &folder, &log, None).unwrap();
     std::fs::remove_file(&file).unwrap();
@@ -70,7 +69,7 @@ fn decisions() -> f64 {
 }
 
 fn script(body: &str) -> LuauScript {
-    let log: ScriptLog = Arc::new(|_: &str| {});
+    let log: ScriptLog = scripting::unread_log();
     let settings = LuauSettings { file: "hook.luau".into(), ..LuauSettings::default() };
     let source = format!("function on_request(request) {body} end");
     LuauScript::compile(&settings, source.as_bytes(), &log, None).unwrap()

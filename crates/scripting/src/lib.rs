@@ -46,7 +46,7 @@ pub use fixtures::{
     FixtureResponse, FixtureSent, ScriptFixtures,
 };
 pub use hook::{ScriptHook, ScriptPlace};
-pub use log_budget::{LimitedLog, ScriptLog};
+pub use log_budget::{LimitedLog, ScriptLog, unread_log};
 pub use log_entry::ScriptedLogEntry;
 pub use query::{QueryAnswer, ScriptedQuery};
 pub use request::{ScriptAnswer, ScriptedRequest};

@@ -61,7 +61,8 @@ struct NameWriter {
 struct NameOrder {
     learned: Option<(LearnedKind, Box<str>)>,
     names: Arc<LearnedNames>,
-    done: Option<oneshot::Sender<()>>,
+    /// Called once the name is on the disk; dropped where it could not be written.
+    done: Option<Box<dyn FnOnce() + Send>>,
 }
 
 /// Speaks of what goes wrong with one set, once a minute.
@@ -166,7 +167,11 @@ impl LearnedSet {
             LearnOutcome::New => Some((rule.kind, name.as_str().into())),
         };
         let (done, told) = oneshot::channel();
-        self.order(learned, Some(done), now)?;
+        let kept = Box::new(move || {
+            // Who waited may have gone.
+            let _ = done.send(());
+        });
+        self.order(learned, Some(kept), now)?;
         match tokio::time::timeout(limit, told).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) | Err(_) => Err(NotKept),
@@ -176,7 +181,7 @@ impl LearnedSet {
     fn order(
         &self,
         learned: Option<(LearnedKind, Box<str>)>,
-        done: Option<oneshot::Sender<()>>,
+        done: Option<Box<dyn FnOnce() + Send>>,
         now: Now,
     ) -> Result<(), NotKept> {
         let order = NameOrder { learned, names: Arc::clone(&self.names), done };
@@ -212,18 +217,13 @@ impl NameWriter {
 
     /// Waits until what was ordered so far is written, or for [`FLUSH_WAIT`].
     fn flush(&self) {
-        let (done, told) = oneshot::channel();
-        let names = Arc::new(LearnedNames::new(0, pipeline::sets::RegexpCase::Same));
-        if self.orders.try_send(NameOrder { learned: None, names, done: Some(done) }).is_err() {
-            return;
-        }
         let (over, wait) = sync_channel(1);
-        let waiting = std::thread::Builder::new().name("learned-flush".into()).spawn(move || {
-            let _ = told.blocking_recv();
+        let done = Box::new(move || {
             // Nobody may wait any more.
             let _ = over.send(());
         });
-        if waiting.is_ok() {
+        let names = Arc::new(LearnedNames::new(0, pipeline::sets::RegexpCase::Same));
+        if self.orders.try_send(NameOrder { learned: None, names, done: Some(done) }).is_ok() {
             let _ = wait.recv_timeout(FLUSH_WAIT);
         }
     }
@@ -266,10 +266,7 @@ fn write_all(file: &LearnedFile, orders: &Receiver<NameOrder>, told: &QuietTelle
         }
         match append(&file.path, text.as_bytes()) {
             Ok(()) => {
-                for done in batch.into_iter().filter_map(|order| order.done) {
-                    // Who waited may have gone.
-                    let _ = done.send(());
-                }
+                batch.into_iter().filter_map(|order| order.done).for_each(|done| done());
             }
             Err(why) => {
                 told.say(transport::clock::now(), &format!("names could not be written: {why}"));

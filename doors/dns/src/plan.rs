@@ -126,9 +126,9 @@ fn open_script(
 /// Complaints about the files that settings name, relative ones from `base`, with paths relative to
 /// them.
 pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
-    let silent: ScriptLog = Arc::new(|_: &str| {});
+    let unread = scripting::unread_log();
     let script = settings.script.as_ref();
-    let opened = script.map(|it| LuauScript::open_at(ScriptPlace::Dns, it, base, &silent, None));
+    let opened = script.map(|it| LuauScript::open_at(ScriptPlace::Dns, it, base, &unread, None));
     opened.and_then(Result::err).into_iter().collect()
 }
 

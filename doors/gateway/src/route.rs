@@ -122,6 +122,7 @@ pub(crate) fn check_files(
         let made = BlockRules::open(block, FOR_ALL, base, &numbers);
         wrong.extend(made.err().map(|why| why.under("block")));
     }
+    let unread = scripting::unread_log();
     for (index, route) in settings.routes.iter().enumerate() {
         let place = format!("routes.{index}");
         let block = route.block.as_ref();
@@ -130,8 +131,7 @@ pub(crate) fn check_files(
         wrong.extend(made.map(|why| why.under("block").under(&place)));
         let guards = RouteGuards::open(route, base, None).err().unwrap_or_default();
         wrong.extend(guards.into_iter().map(|why| why.under(&place)));
-        let silent: ScriptLog = Arc::new(|_: &str| {});
-        let hooks = open_hooks(route, base, &silent, None);
+        let hooks = open_hooks(route, base, &unread, None);
         wrong.extend(hooks.err().map(|why| why.under(&place)));
         let reproxy = route.reproxy.as_ref();
         let reproxy = reproxy.and_then(|it| ReproxyRules::new(it, base, private).err());

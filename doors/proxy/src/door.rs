@@ -17,7 +17,7 @@ use origins::{KnownOrigin, Origin};
 use passwords::UserTable;
 use rate_limit::ClientBuckets;
 use redirector::RedirectorSettings;
-use scripting::{ScriptLog, ScriptPlace};
+use scripting::ScriptPlace;
 use std::path::Path;
 use std::sync::Arc;
 use transport::clock;
@@ -108,9 +108,9 @@ pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
     });
     let redirector = settings.redirector.as_ref().and_then(RedirectorSettings::check_program);
     let redirector = redirector.map(|it| it.under("redirector"));
-    let silent: ScriptLog = Arc::new(|_: &str| {});
+    let unread = scripting::unread_log();
     let wanted = HookSettings { script: settings.script.as_ref(), wasm: &settings.wasm };
-    let hooks = MessageHooks::open_at(ScriptPlace::Proxy, wanted, base, &silent, None).err();
+    let hooks = MessageHooks::open_at(ScriptPlace::Proxy, wanted, base, &unread, None).err();
     let others = tls::check_files(settings, base);
     users.into_iter().flatten().chain(others).chain(redirector).chain(hooks).collect()
 }

@@ -182,8 +182,8 @@ fn open_hooks(
     context: &SiteContext<'_>,
     before: Option<&Site>,
 ) -> Result<Option<MessageHooks>, Complaint> {
-    let silent: ScriptLog = Arc::new(|_: &str| {});
-    let log = context.script_log.unwrap_or(&silent);
+    let unread = scripting::unread_log();
+    let log = context.script_log.unwrap_or(&unread);
     let before = before.and_then(|before| before.hooks.as_ref());
     let wanted = HookSettings { script: settings.script.as_ref(), wasm: &settings.wasm };
     MessageHooks::open_at(ScriptPlace::Site, wanted, context.base, log, before)
