@@ -6,9 +6,9 @@
 
 use crate::connection_limits::ConnectionLimits;
 use crate::drain::Drain;
-use crate::listen::{self, TcpListener, internet};
+use crate::listen::{self, TcpListener};
 use crate::stream::Stream;
-use crate::sys;
+use crate::sys::{self, internet};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, acceptfrom_with};
@@ -16,6 +16,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::unix::AsyncFd;
 
@@ -39,7 +40,7 @@ where
     F: Future<Output = ()> + 'static,
 {
     let local = listener.common_local_addr();
-    let waiting = listener.socket.try_clone()?;
+    let waiting = Arc::clone(&listener.socket);
     let handle = Rc::new(handle);
     let accepting = {
         let handle = Rc::clone(&handle);
@@ -94,7 +95,7 @@ where
 
 /// A listener that the reactor of this core knows, and its address where it has only one.
 struct RegisteredListener {
-    socket: AsyncFd<OwnedFd>,
+    socket: AsyncFd<Arc<OwnedFd>>,
     local: Option<SocketAddr>,
 }
 

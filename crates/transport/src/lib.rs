@@ -19,6 +19,7 @@ mod own_addresses;
 pub mod proxy_protocol;
 pub mod quic_client;
 pub mod quic_server;
+pub mod socket_transfer;
 mod stream;
 mod sys;
 pub mod tls;

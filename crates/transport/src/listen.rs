@@ -4,15 +4,14 @@
 //! `SO_REUSEADDR` and `SO_REUSEPORT`, and `TCP_NODELAY`, which accepted sockets inherit at no cost.
 //! A failure names the address and what to do about it. Called by the binary for every door.
 
-use crate::sys;
-use rustix::fd::{AsFd, OwnedFd};
+use crate::sys::local_address;
+use crate::{socket_transfer, sys};
+use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, SocketAddrAny, SocketFlags, SocketType, bind, getsockname, listen, socket_with,
-    sockopt,
-};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with, sockopt};
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// Connections that the kernel holds for us before we accept them; it caps this by
 /// `net.core.somaxconn`, which is 4096 by default since Linux 5.4.
@@ -54,7 +53,7 @@ pub enum BindProtocol {
 /// A socket that listens; see [`crate::accept_loop`].
 #[derive(Debug)]
 pub struct TcpListener {
-    pub(crate) socket: OwnedFd,
+    pub(crate) socket: Arc<OwnedFd>,
     address: SocketAddr,
     reach: ListenReach,
 }
@@ -99,18 +98,34 @@ fn listen_within(
         .and_then(|()| bind(&socket, &address))
         .and_then(|()| listen(&socket, BACKLOG))
         .map_err(|why| BindError::new(address, why))?;
-    if wait == WaitForData::Yes {
-        // Only saves a wake-up: a kernel without it serves as well.
-        let _ = sys::defer_accept(&socket, DEFER_SECONDS);
-    }
-    let address = local_address(&socket).unwrap_or(address);
-    Ok(TcpListener { socket, address, reach })
+    Ok(TcpListener::new(socket, address, wait, reach))
+}
+
+/// Listeners at sockets that another process has bound. What their other options are is their
+/// binder's affair.
+fn adopted(
+    address: SocketAddr,
+    wait: WaitForData,
+    reach: ListenReach,
+    cores: usize,
+) -> Vec<TcpListener> {
+    let found = socket_transfer::adopted(SocketType::STREAM, address, cores);
+    let listener = |socket: OwnedFd| {
+        // Without the first an accept would hold up its core; the second saves a delay.
+        rustix::io::ioctl_fionbio(&socket, true).ok()?;
+        let _ = sockopt::set_tcp_nodelay(&socket, true);
+        Some(TcpListener::new(socket, address, wait, reach))
+    };
+    found.into_iter().filter_map(listener).collect()
 }
 
 /// One listener per core on the same address; with port 0 they share the port that the kernel
-/// picks. Fails if anybody else listens there, our own sockets included, except those at
-/// `leaving`: addresses that this process listens on and closes once the new listeners accept, so
-/// that a reload can give a port to another door.
+/// picks. Fails if anybody else listens there, our own sockets included, except those at `leaving`:
+/// addresses that this process listens on and closes once the new listeners accept, so that a
+/// reload can give a port to another door.
+///
+/// Where sockets at that address were adopted ([`socket_transfer`]) they are taken, and there may
+/// be more of them than cores.
 pub fn listen_tcp_per_core(
     address: SocketAddr,
     wait: WaitForData,
@@ -137,6 +152,10 @@ fn listen_per_core(
     cores: usize,
     leaving: &[SocketAddr],
 ) -> Result<Vec<TcpListener>, BindError> {
+    let handed = adopted(address, wait, reach, cores);
+    if !handed.is_empty() {
+        return Ok(handed);
+    }
     // Without SO_REUSEPORT this fails where anybody listens; with it, a second Tidegate of the same
     // user would silently take half of the first one's connections.
     let is_ours = |why: &BindError| {
@@ -213,17 +232,18 @@ const fn family(address: SocketAddr) -> AddressFamily {
     if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 }
 }
 
-/// The local address of a socket, if it is an Internet one.
-pub(crate) fn local_address(socket: impl AsFd) -> Option<SocketAddr> {
-    getsockname(socket).ok().and_then(internet)
-}
-
-/// An address as the standard library's, if it is an Internet one.
-pub(crate) fn internet(address: SocketAddrAny) -> Option<SocketAddr> {
-    SocketAddr::try_from(address).ok()
-}
-
 impl TcpListener {
+    fn new(socket: OwnedFd, address: SocketAddr, wait: WaitForData, reach: ListenReach) -> Self {
+        if wait == WaitForData::Yes {
+            // Only saves a wake-up: a kernel without it serves as well.
+            let _ = sys::defer_accept(&socket, DEFER_SECONDS);
+        }
+        let address = local_address(&socket).unwrap_or(address);
+        let socket = Arc::new(socket);
+        socket_transfer::enlist(&socket);
+        Self { socket, address, reach }
+    }
+
     /// Where it listens, with the port that the kernel picked for port 0.
     pub const fn local_addr(&self) -> SocketAddr {
         self.address

@@ -8,12 +8,14 @@
 use crate::connection_limits::{ConnectionLimits, ConnectionPermit};
 use crate::drain::Drain;
 use crate::listen::BindError;
+use crate::socket_transfer;
 use crate::tls::{HANDSHAKE_DEADLINE, ServerIdentity, server_config};
 use quinn::crypto::rustls::{HandshakeData, QuicServerConfig};
 use quinn::{
     Connection, Endpoint, EndpointConfig, IdleTimeout, Incoming, ReadToEndError, RecvStream,
     SendStream, ServerConfig, TokioRuntime, TransportConfig, VarInt,
 };
+use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 use std::cell::Cell;
 use std::fmt;
@@ -104,21 +106,27 @@ pub fn listen_quic_per_core(
     cores: usize,
 ) -> Result<Vec<QuicListener>, BindError> {
     let fail = |why| BindError::new(address, why);
+    let listener = |socket: UdpSocket, server: &ServerConfig| QuicListener {
+        address: socket.local_addr().unwrap_or(address),
+        socket,
+        server: server.clone(),
+        endpoint: EndpointConfig::default(),
+        overloaded: VarInt::from_u32(service.overloaded),
+        broken_off: VarInt::from_u32(service.broken_off),
+    };
+    let handed = socket_transfer::adopted(SocketType::DGRAM, address, cores.max(1));
+    if !handed.is_empty() {
+        let server = server(identity, service);
+        return Ok(handed.into_iter().map(|it| listener(it.into(), &server)).collect());
+    }
     // Without SO_REUSEPORT this fails where anybody is bound: see `listen_tcp_on_each`.
     drop(open(address, QuicShared::No).map_err(fail)?);
-    let (server, endpoint) = (server(identity, service), EndpointConfig::default());
+    let server = server(identity, service);
     let mut listeners: Vec<QuicListener> = Vec::with_capacity(cores);
     for _ in 0..cores.max(1) {
         let chosen = listeners.first().map_or(address, |first| first.address);
         let socket = open(chosen, QuicShared::Yes).map_err(fail)?;
-        listeners.push(QuicListener {
-            address: socket.local_addr().unwrap_or(chosen),
-            socket,
-            server: server.clone(),
-            endpoint: endpoint.clone(),
-            overloaded: VarInt::from_u32(service.overloaded),
-            broken_off: VarInt::from_u32(service.broken_off),
-        });
+        listeners.push(listener(socket, &server));
     }
     Ok(listeners)
 }
@@ -196,6 +204,15 @@ where
     F: Future<Output = ()> + 'static,
 {
     let QuicListener { socket, server, endpoint, overloaded, broken_off, .. } = listener;
+    // Packets of its connections would be lost to another process that reads here still.
+    tokio::select! {
+        biased;
+        () = drain.started() => return Ok(()),
+        () = socket_transfer::former_reader_gone() => {}
+    }
+    // Passed on as long as this runs; a copy, since the library wants the socket to itself.
+    let passed_on = Arc::new(OwnedFd::from(socket.try_clone()?));
+    socket_transfer::enlist(&passed_on);
     let endpoint = Endpoint::new(endpoint, Some(server), socket, Arc::new(TokioRuntime))?;
     let pending = Rc::new(PendingHandshakes {
         limits,

@@ -9,9 +9,9 @@
 
 use crate::connection_limits::ConnectionPermit;
 use crate::dial_options::DialOptions;
-use crate::listen::local_address;
 use crate::outbox::{self, GatheredSocket, GatheredWrite};
 use crate::sys;
+use crate::sys::local_address;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{

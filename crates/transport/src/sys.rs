@@ -4,10 +4,11 @@
 //! sound. Nothing else in this crate, `udp` apart, may be unsafe.
 #![allow(unsafe_code, reason = "socket options and reads without clearing the buffer first")]
 
-use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
-use rustix::net::{RecvFlags, recv};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::net::{RecvFlags, SocketAddrAny, getsockname, recv};
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use tokio::io::ReadBuf;
 use tokio::io::unix::AsyncFd;
 
@@ -24,9 +25,23 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, buf: &mut ReadBuf<'_>) -> rustix::
     Ok(count)
 }
 
+/// A value that keeps one descriptor open, and the same one, as long as it lives.
+///
+/// # Safety
+/// It does.
+pub(crate) unsafe trait OwnsDescriptor {}
+
+// SAFETY: an `OwnedFd` closes its descriptor when it is dropped, and never exchanges it.
+unsafe impl OwnsDescriptor for OwnedFd {}
+// SAFETY: the same, with the last of them; nothing takes the descriptor out.
+unsafe impl OwnsDescriptor for Arc<OwnedFd> {}
+
 /// Registers a socket with the reactor, for reading and writing. The socket comes back on failure.
-pub(crate) fn register(socket: OwnedFd) -> Result<AsyncFd<OwnedFd>, (OwnedFd, io::Error)> {
-    // SAFETY: an `OwnedFd` is an open descriptor, `AsyncFd` keeps it to itself until it is
+pub(crate) fn register<T>(socket: T) -> Result<AsyncFd<T>, (T, io::Error)>
+where
+    T: AsRawFd + OwnsDescriptor,
+{
+    // SAFETY: an `OwnsDescriptor` is an open descriptor, `AsyncFd` keeps it to itself until it is
     // deregistered, and `as_raw_fd` always returns the same number.
     unsafe { AsyncFd::register(socket) }.map_err(tokio::io::unix::AsyncFdRegisterError::into_parts)
 }
@@ -119,4 +134,14 @@ pub(crate) fn bind_to_device(socket: BorrowedFd<'_>, interface: &str) -> io::Res
         )
     };
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The local address of a socket, if it is an Internet one.
+pub(crate) fn local_address(socket: impl AsFd) -> Option<SocketAddr> {
+    getsockname(socket).ok().and_then(internet)
+}
+
+/// An address as the standard library's, if it is an Internet one.
+pub(crate) fn internet(address: SocketAddrAny) -> Option<SocketAddr> {
+    SocketAddr::try_from(address).ok()
 }

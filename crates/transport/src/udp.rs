@@ -13,16 +13,19 @@ mod replies;
 pub use receiver::UdpReceiver;
 pub use replies::UdpReplies;
 
-use crate::BindError;
 use crate::neighbours::ArrivedAt;
-use raw::{ArrivalAddress, Control, local_address, raw_address, set, size_buffers, to_raw};
+use crate::{BindError, socket_transfer};
+use raw::{ArrivalAddress, Control, local_address, prepare, raw_address, set, to_raw};
 use rustix::io::Errno;
+use rustix::net::SocketType;
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::Notify;
 
 /// Datagrams taken or sent in one system call. Measured: 32 to 128 cost the same, below 16 more.
 pub const BATCH_DATAGRAMS: usize = 64;
@@ -37,11 +40,23 @@ const REPLY_BYTES: usize = 1536;
 /// One bound UDP socket. It may be shared: one thread receives, any thread replies.
 #[derive(Debug)]
 pub struct UdpSocket {
-    fd: OwnedFd,
+    fd: Arc<OwnedFd>,
     local: SocketAddr,
     /// Wildcard sockets learn from each datagram which of our addresses it came to.
     wildcard: bool,
+    origin: SocketOrigin,
     stopping: AtomicBool,
+    /// Told when reading is to stop, for a receiver that waits beside other things.
+    stopped: Notify,
+}
+
+/// Process that has bound a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SocketOrigin {
+    /// This one.
+    Bound,
+    /// Another one, which may read it still, or hand it to the next.
+    Adopted,
 }
 
 /// Where a datagram came from and to which of our addresses, so that the reply goes the same way.
@@ -112,7 +127,15 @@ struct DatagramSlots {
 ///
 /// The first is bound alone, so that a port that another server holds is an error rather than a
 /// port that both get half of; only then is it opened to the others.
+///
+/// Where sockets at that address were adopted ([`crate::socket_transfer`]) they are taken, and
+/// there may be more than `count`.
 pub fn listen_udp(address: SocketAddr, count: usize) -> Result<Vec<UdpSocket>, BindError> {
+    let handed = socket_transfer::adopted(SocketType::DGRAM, address, count);
+    if !handed.is_empty() {
+        let adopted = handed.into_iter().map(UdpSocket::adopt);
+        return adopted.collect::<io::Result<_>>().map_err(|why| failed(address, &why));
+    }
     let first =
         UdpSocket::bind(address, PortSharing::Alone).map_err(|why| failed(address, &why))?;
     let shared = first.local;
@@ -145,7 +168,6 @@ impl UdpSocket {
             }
             OwnedFd::from_raw_fd(raw)
         };
-        let wildcard = address.ip().is_unspecified();
         // Responders of multicast DNS share 0.0.0.0:5353 with whoever sets SO_REUSEADDR; it is
         // taken back below, so that a second Tidegate still finds the port taken.
         set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
@@ -156,13 +178,7 @@ impl UdpSocket {
             // As for TCP: [::] must not take what 0.0.0.0 is asked for beside it.
             set(&fd, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, 1)?;
         }
-        if wildcard {
-            match address {
-                SocketAddr::V4(_) => set(&fd, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)?,
-                SocketAddr::V6(_) => set(&fd, libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, 1)?,
-            }
-        }
-        size_buffers(&fd);
+        prepare(&fd, address)?;
         let (name, name_bytes) = to_raw(address);
         // SAFETY: `name` is a live socket address of `name_bytes` bytes.
         let bound = unsafe { libc::bind(fd.as_raw_fd(), (&raw const name).cast(), name_bytes) };
@@ -173,8 +189,28 @@ impl UdpSocket {
             set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 0)?;
             set(&fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1)?;
         }
+        Self::new(fd, SocketOrigin::Bound)
+    }
+
+    fn adopt(fd: OwnedFd) -> io::Result<Self> {
+        // A worker blocks in a receive; a flag that waiting is not wanted would make it spin.
+        rustix::io::ioctl_fionbio(&fd, false)?;
+        prepare(&fd, local_address(&fd)?)?;
+        Self::new(fd, SocketOrigin::Adopted)
+    }
+
+    fn new(fd: OwnedFd, origin: SocketOrigin) -> io::Result<Self> {
         let local = local_address(&fd)?;
-        Ok(Self { fd, local, wildcard, stopping: AtomicBool::new(false) })
+        let fd = Arc::new(fd);
+        socket_transfer::enlist(&fd);
+        Ok(Self {
+            fd,
+            local,
+            wildcard: local.ip().is_unspecified(),
+            origin,
+            stopping: AtomicBool::new(false),
+            stopped: Notify::new(),
+        })
     }
 
     /// The address bound, with the port that the kernel chose if 0 was asked for.
@@ -205,6 +241,12 @@ impl UdpSocket {
     /// Makes the receiver finish what has arrived and then return [`ReceiveOutcome::Stopped`].
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
+        self.stopped.notify_one();
+        if self.origin == SocketOrigin::Adopted || socket_transfer::is_passed_on() {
+            // Shut down, it would be so for whoever else has it, and for good. A receive that
+            // blocks looks once a second.
+            return;
+        }
         // On a socket without a peer this reports ENOTCONN, yet wakes the receiver (Linux,
         // inet_shutdown); should it not, the time-out of a receive that blocks does.
         // SAFETY: no pointers.

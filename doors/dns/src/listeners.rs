@@ -187,7 +187,8 @@ impl ListenerOpener<'_> {
         S: FnOnce() -> F + Send + 'static,
         F: Future<Output = ()> + 'static,
     {
-        self.cores.spawn(core, accept).map_err(|stuck| {
+        // Of sockets that were adopted there may be more than cores.
+        self.cores.spawn(core % self.cores.count(), accept).map_err(|stuck| {
             line.closing.start();
             StartError::Core(stuck)
         })

@@ -97,10 +97,11 @@ impl HttpListeners {
     ) -> Result<(), CoreStuck> {
         let closing = Drain::new();
         let (address, scheme) = (bound.address(), bound.entry.scheme);
-        for (core, socket) in bound.sockets.into_iter().enumerate() {
+        for (index, socket) in bound.sockets.into_iter().enumerate() {
             let (limits, drain, closing, serve) =
                 (limits.clone(), drain.clone(), closing.clone(), Arc::clone(serve));
-            cores.spawn(core, move || async move {
+            // Of sockets that were adopted there may be more than cores.
+            cores.spawn(index % cores.count(), move || async move {
                 let held = drain.clone();
                 let handle = move |stream| serve(scheme, stream, drain.clone());
                 // It fails only where the reactor has no room for the socket: this core then takes

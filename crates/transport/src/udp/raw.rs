@@ -129,9 +129,21 @@ pub(super) fn set(
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// Options that a socket at `address` has before datagrams come.
+pub(super) fn prepare(fd: &OwnedFd, address: SocketAddr) -> io::Result<()> {
+    if address.ip().is_unspecified() {
+        match address {
+            SocketAddr::V4(_) => set(fd, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)?,
+            SocketAddr::V6(_) => set(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, 1)?,
+        }
+    }
+    size_buffers(fd);
+    Ok(())
+}
+
 /// Buffers and time-outs. Sizes are wishes: beyond `net.core.rmem_max` only a process with
 /// `CAP_NET_ADMIN` gets them, and a smaller buffer is no reason not to serve.
-pub(super) fn size_buffers(fd: &OwnedFd) {
+fn size_buffers(fd: &OwnedFd) {
     if set(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, RECEIVE_BUFFER_BYTES).is_err() {
         let _ = set(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER_BYTES);
     }

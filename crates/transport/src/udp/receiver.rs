@@ -23,8 +23,18 @@ impl UdpReceiver {
     /// is the socket's end.
     pub async fn receive(&self, batch: &mut DatagramBatch) -> io::Result<ReceiveOutcome> {
         loop {
-            let mut ready = self.0.readable().await?;
-            let outcome = batch.receive(self.0.get_ref(), ReceiveWait::Never);
+            let socket = self.0.get_ref();
+            let ready = tokio::select! {
+                biased;
+                ready = self.0.readable() => Some(ready?),
+                // What has arrived by then is still taken; from now on nothing is waited for.
+                () = socket.stopped.notified() => None,
+            };
+            let Some(mut ready) = ready else {
+                socket.stopped.notify_one();
+                return batch.receive(socket, ReceiveWait::Never);
+            };
+            let outcome = batch.receive(socket, ReceiveWait::Never);
             match &outcome {
                 // A full batch: there may be more. Whoever else waits on this thread gets a turn by
                 // tokio's budget.
