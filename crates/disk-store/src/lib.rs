@@ -72,8 +72,8 @@ use record::{LoadedRecord, PendingRecord, ReadFailure};
 use segments::DiskSegment;
 use shared::{DiskLimits, DiskShared};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use vocab::Now;
 
@@ -177,7 +177,7 @@ pub struct RecoveredDisk {
 /// A store on disk. Dropped, it closes its segments and ends its thread.
 pub struct DiskStore {
     shared: Arc<DiskShared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// Something under a key, not read yet.
@@ -197,7 +197,7 @@ impl DiskStore {
         let purges = log.read.completeness;
         let shared = Arc::new(DiskShared::new(folder, limits, log, now));
         let found = recover::recover(&shared, &listing)?;
-        let mut disk = Self { thread: None, shared };
+        let disk = Self { thread: Mutex::default(), shared };
         if purges == PurgeHistory::Lost {
             // Should it not be written, the next start comes here again.
             let _ = disk.purge(&[Purge::Everything], PurgeStrength::Hard);
@@ -215,7 +215,7 @@ impl DiskStore {
         };
         let thread = appender::start(disk.shared.clone(), found.tasks);
         let thread = thread.map_err(|why| OpenError::of(&settings.path, why))?;
-        disk.thread = Some(thread);
+        *disk.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
         Ok((disk, recovered))
     }
 
@@ -380,13 +380,25 @@ impl DiskStore {
     }
 }
 
-impl Drop for DiskStore {
-    fn drop(&mut self) {
+impl DiskStore {
+    /// Writes what waits, closes the segments and leaves the folder to another process. From now on
+    /// nothing is found and nothing stored; what is being read is read to its end. Waits for the
+    /// disk.
+    pub fn close(&self) {
+        self.shared.purges.close();
         self.shared.queue.push(DiskJob::Stop);
-        if let Some(thread) = self.thread.take() {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
             // A thread that panicked has said so; its segments are walked at the next start.
             let _ = thread.join();
         }
+        self.shared.index.clear();
         self.shared.folder.release();
+    }
+}
+
+impl Drop for DiskStore {
+    fn drop(&mut self) {
+        self.close();
     }
 }

@@ -49,6 +49,8 @@ pub enum PurgeError {
     PatternTooLong,
     /// Could not be written. It holds as long as the process lives.
     NotKept(io::Error),
+    /// The folder is another process's by now: nothing was purged.
+    Closed,
 }
 
 impl fmt::Display for PurgeError {
@@ -61,6 +63,9 @@ impl fmt::Display for PurgeError {
             Self::NotKept(why) => write!(
                 f,
                 "purged, but only until the next start: it could not be written ({why}); repair the disk and purge again"
+            ),
+            Self::Closed => f.write_str(
+                "nothing was purged: this process ends, and the one after it has the cache; ask again over a new connection",
             ),
         }
     }

@@ -13,7 +13,7 @@ use crate::purge::{
 };
 use crate::purge_log::PurgeLog;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 /// Purges that are remembered one by one. When there are more, the older half becomes one: whatever
@@ -153,6 +153,8 @@ pub(crate) struct DiskPurges {
     log: Mutex<PurgeLog>,
     /// Purges up to this number may have been forgotten.
     forgotten: AtomicU64,
+    /// Set once the log is another process's.
+    is_closed: AtomicBool,
 }
 
 impl DiskPurges {
@@ -160,7 +162,12 @@ impl DiskPurges {
     pub(crate) fn new(mut log: PurgeLog) -> Self {
         let mut table = PurgeTable::default();
         log.read.noted.drain(..).for_each(|noted| table.apply(&noted));
-        Self { table: RwLock::new(table), log: Mutex::new(log), forgotten: AtomicU64::new(0) }
+        Self {
+            table: RwLock::new(table),
+            log: Mutex::new(log),
+            forgotten: AtomicU64::new(0),
+            is_closed: AtomicBool::new(false),
+        }
     }
 
     /// Returns how purges concern a record.
@@ -187,6 +194,9 @@ impl DiskPurges {
         }
         // Numbers are taken behind the lock, so they stand in the log in their order.
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_closed.load(SeqCst) {
+            return Err(PurgeError::Closed);
+        }
         let note = |purge: &Purge| NumberedPurge {
             number: next.fetch_add(1, SeqCst),
             strength,
@@ -209,6 +219,12 @@ impl DiskPurges {
             written = log.rewrite(&all, next.load(SeqCst));
         }
         written.map_err(PurgeError::NotKept)
+    }
+
+    /// Leaves the log to another process: nothing is written to it any more.
+    pub(crate) fn close(&self) {
+        let _whole = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_closed.store(true, SeqCst);
     }
 
     /// Forgets purges that concern nothing which is stored: every record has a moment of at least

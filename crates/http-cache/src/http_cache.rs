@@ -108,6 +108,14 @@ impl HttpCache {
         }
     }
 
+    /// Leaves what is on disk to another process; the next reload opens it again. Waits for the
+    /// disk.
+    pub fn close_disk(&self) {
+        if let Some(store) = self.store.get() {
+            store.close_disk();
+        }
+    }
+
     pub(crate) fn store(&self) -> &Arc<Store> {
         self.store.get_or_init(|| self.opened())
     }
@@ -117,6 +125,9 @@ impl HttpCache {
     fn can_continue_with(&self, wanted: &store::Settings) -> bool {
         let folder = |of: &store::Settings| of.disk.as_ref().map(|disk| disk.path.clone());
         let holds = || self.store.get().is_some_and(|store| store.stats().disk.is_some());
+        if self.store.get().is_some_and(|store| store.has_closed_disk()) {
+            return false;
+        }
         self.settings == *wanted
             || (folder(wanted).is_some() && folder(wanted) == folder(&self.settings) && holds())
     }

@@ -19,7 +19,7 @@ use crate::rule_texts::RuleTexts;
 use crate::setup::{LogScope, Settings};
 use crate::store::LedgerStore;
 use crate::store::read::LedgerReader;
-use crate::writer::{LedgerWriter, WriterShared, lock, rows_wanted};
+use crate::writer::{FileSharing, LedgerWriter, WriterShared, lock, rows_wanted};
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -129,6 +129,12 @@ impl Ledger {
     /// Waits until all that was recorded before this call is in the store (or was dropped).
     pub fn flush(&self) {
         self.inner.shared.flush();
+    }
+
+    /// Leaves the file to the process that follows this one, or takes it back where none does. Rows
+    /// are written in either case.
+    pub fn share(&self, sharing: FileSharing) {
+        self.inner.shared.share(sharing);
     }
 
     /// Writes what waits and stops the writer; after that, rows are queued up to the cap and lost.

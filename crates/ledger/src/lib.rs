@@ -37,6 +37,7 @@ pub use report::{
 pub use rule_texts::RuleTexts;
 pub use setup::{AnonymiseMode, LogScope, Settings};
 pub use store::join::block_round_trips;
+pub use writer::FileSharing;
 
 /// Rows that one question for rows looks through at most; the page says where to go on.
 pub const SCAN_ROWS_MAX: u64 = 1_000_000;

@@ -69,8 +69,9 @@ pub(crate) struct LedgerStore {
     /// The number of the next row.
     next_row: i64,
     older: OlderRows,
-    /// Held as long as the store is open, so that no second process writes the same file.
-    _lock: File,
+    /// Held so that no second process takes the file for its own; given up for the one that
+    /// follows.
+    lock: Option<File>,
 }
 
 /// Why a batch was not stored.
@@ -123,7 +124,7 @@ impl LedgerStore {
 
     fn new(path: PathBuf, opened: OpenedFile, lock: File) -> Self {
         let OpenedFile { connection, next_row, older } = opened;
-        Self { path, connection, next_row, older, _lock: lock }
+        Self { path, connection, next_row, older, lock: Some(lock) }
     }
 
     /// Sets a file aside that turned out damaged, and begins a new one. Gives the warning.
@@ -135,6 +136,23 @@ impl LedgerStore {
         (self.connection, self.next_row, self.older) =
             (fresh.connection, fresh.next_row, fresh.older);
         Ok(damage_warning(&self.path, &aside, why))
+    }
+
+    /// Lets another process take the file for its own. Both may write rows.
+    pub(crate) fn give_up_lock(&mut self) {
+        self.lock = None;
+    }
+
+    /// Takes the file for its own again, unless another process has.
+    pub(crate) fn take_lock(&mut self) {
+        if let (None, Some(dir)) = (&self.lock, self.path.parent()) {
+            self.lock = lock(dir).ok();
+        }
+    }
+
+    /// True if the file is this process's: what is in it may be deleted, joined and set aside.
+    pub(crate) fn is_owned(&self) -> bool {
+        self.lock.is_some()
     }
 
     /// Where the file is.

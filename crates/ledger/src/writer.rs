@@ -16,7 +16,10 @@ use crate::store::retain::{CleanupProgress, RetentionBounds, RetentionCut};
 use crate::store::write::RowBatch;
 use crate::store::{LedgerStore, StoreError, StoreRemedy};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -50,6 +53,8 @@ pub(crate) struct WriterShared {
     pub(crate) dropped_queue: AtomicU64,
     pub(crate) dropped_store: AtomicU64,
     pub(crate) stored: AtomicU64,
+    /// Set while another process takes, or may take, the file for its own.
+    is_shared: AtomicBool,
     pub(crate) settings: Mutex<Settings>,
     pub(crate) warnings: Mutex<LedgerWarnings>,
     /// The file, once it is open.
@@ -82,6 +87,15 @@ struct WriterOrders {
     ended: WriterWake,
 }
 
+/// Ownership of the ledger's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileSharing {
+    /// This process's alone: it also deletes what is past its time.
+    Owned,
+    /// Another one's; rows of what ends here are added.
+    Shared,
+}
+
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum WriterWake {
     #[default]
@@ -99,6 +113,7 @@ impl WriterShared {
             dropped_queue: AtomicU64::new(0),
             dropped_store: AtomicU64::new(0),
             stored: AtomicU64::new(0),
+            is_shared: AtomicBool::new(false),
             settings: Mutex::new(settings),
             warnings: Mutex::default(),
             path: OnceLock::new(),
@@ -123,6 +138,13 @@ impl WriterShared {
     pub(crate) fn retain(&self) {
         lock(&self.commands).retain = WriterWake::Yes;
         self.ordered.notify_one();
+    }
+
+    /// Leaves the file to the process that follows, or takes it back. Rows are written in either
+    /// case. The lock is free when this returns.
+    pub(crate) fn share(&self, sharing: FileSharing) {
+        self.is_shared.store(sharing == FileSharing::Shared, Release);
+        self.flush();
     }
 
     /// Has the writer write what waits and end.
@@ -233,7 +255,8 @@ impl LedgerWriter {
 
     /// The store; tried again now and then where it could not be opened.
     fn store(&mut self) -> Option<&mut LedgerStore> {
-        if self.store.is_none() && Instant::now() >= self.open_at {
+        let is_shared = self.shared.is_shared.load(Acquire);
+        if self.store.is_none() && !is_shared && Instant::now() >= self.open_at {
             self.accept_store(LedgerStore::open(&self.dir, (self.clock)()));
         }
         self.store.as_mut()
@@ -245,6 +268,7 @@ impl LedgerWriter {
         let mut look = LOOK;
         loop {
             let (flush, close) = self.wait(look);
+            self.follow_sharing();
             let waiting = self.shared.queue.len();
             let due = self.written_at.elapsed() >= AGE_MAX || waiting >= BATCH_ROWS;
             if due || flush.is_some() || close == WriterWake::Yes {
@@ -265,6 +289,16 @@ impl LedgerWriter {
             if self.retain() == CleanupProgress::More {
                 look = LOOK_BUSY;
             }
+        }
+    }
+
+    /// Gives the file's lock up, or takes it again.
+    fn follow_sharing(&mut self) {
+        let is_shared = self.shared.is_shared.load(Acquire);
+        match &mut self.store {
+            Some(store) if is_shared => store.give_up_lock(),
+            Some(store) => store.take_lock(),
+            None => {}
         }
     }
 
@@ -332,10 +366,10 @@ impl LedgerWriter {
         let renewed = match error.remedy {
             StoreRemedy::Retry => Err(error.reason.clone()),
             StoreRemedy::Renew => match &mut self.store {
-                Some(store) => {
+                Some(store) if store.is_owned() => {
                     store.renew(&error.reason, (self.clock)()).map_err(|again| again.reason)
                 }
-                None => Err(error.reason.clone()),
+                Some(_) | None => Err(error.reason.clone()),
             },
         };
         match renewed {
@@ -367,6 +401,9 @@ impl LedgerWriter {
         let now = Instant::now();
         let bounds = self.bounds();
         let Some(store) = &mut self.store else { return Ok(CleanupProgress::Done) };
+        if !store.is_owned() {
+            return Ok(CleanupProgress::Done);
+        }
         // What is past its time is known once all rows stand in blocks.
         if store.has_older_rows() {
             return if now < self.convert_at {

@@ -36,6 +36,7 @@ use purge_watch::RecentPurges;
 pub use purge_watch::host_of;
 use stats::Counts;
 pub use stats::{Counters, StoreFigures};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 pub use storing::{StoreOutcome, StoringAnswer};
 use vocab::Now;
@@ -49,6 +50,7 @@ pub struct Store {
     tier: Arc<MemoryTier>,
     collapser: Arc<RequestCollapser>,
     disk_tier: Option<DiskTier>,
+    has_closed_disk: AtomicBool,
     purges: Arc<RecentPurges>,
     uncacheable: UncacheableTable,
     /// Held by whoever walks through all of it.
@@ -87,6 +89,7 @@ impl Store {
             tier,
             collapser,
             disk_tier,
+            has_closed_disk: AtomicBool::new(false),
             purges,
             uncacheable,
             walk_turn: Mutex::default(),
@@ -117,6 +120,19 @@ impl Store {
         if let Some(disk_tier) = &self.disk_tier {
             disk_tier.disk.flush();
         }
+    }
+
+    /// Leaves the folder on disk to another process; what is in memory stays. Waits for the disk.
+    pub fn close_disk(&self) {
+        if let Some(disk_tier) = &self.disk_tier {
+            disk_tier.disk.close();
+            self.has_closed_disk.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// True once its folder was left to another process.
+    pub fn has_closed_disk(&self) -> bool {
+        self.has_closed_disk.load(Ordering::Relaxed)
     }
 
     /// Returns what is known of a URL, a sentence for each variant, the newest first; whether it is

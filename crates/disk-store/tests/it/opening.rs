@@ -1,7 +1,10 @@
 //! Opening: whose folder it is, what is refused and in which words, and a folder that goes away.
 
 use crate::support::{Answer, NOW, SEED, Scratch};
-use disk_store::{DiskStore, DiskTrouble, KeySeed, NotStored, OpenError, PRIVATE_FOLDER, Settings};
+use disk_store::{
+    DiskStore, DiskTrouble, KeySeed, NotStored, OpenError, PRIVATE_FOLDER, Purge, PurgeError,
+    PurgeStrength, Settings,
+};
 use std::fs;
 use vocab::Now;
 
@@ -166,4 +169,30 @@ fn a_folder_that_vanished_stops_storing_and_not_reading() {
     disk.flush();
     assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0);
     assert_eq!(disk.stats().failure, Some(DiskTrouble::FolderGone));
+}
+
+#[test]
+fn a_closed_store_leaves_its_folder_to_the_next_and_what_is_read_is_read_to_its_end() {
+    let scratch = Scratch::new();
+    let former = scratch.open();
+    let (small, large) = (Answer::new(1, 1, 500), Answer::new(2, 1, 300_000));
+    small.put(&former);
+    large.put(&former);
+    former.flush();
+    let mut reading = large.stored(&former).unwrap();
+    former.close();
+    let next = scratch.open();
+    for answer in [small, large] {
+        assert!(answer.stored(&former).is_none());
+        assert_eq!(answer.stored(&next).map(|it| Answer::of(&it)), Some(answer));
+    }
+    let mut read = Vec::new();
+    while read.len() < large.len {
+        read.extend_from_slice(&reading.body.read(read.len() as u64).unwrap());
+    }
+    assert_eq!(read, large.body());
+    assert_eq!(small.put_at(&former, former.moment()), Err(NotStored::Closed));
+    let refused = former.purge(&[Purge::Everything], PurgeStrength::Hard);
+    assert!(matches!(refused, Err(PurgeError::Closed)));
+    assert!(small.stored(&next).is_some());
 }

@@ -362,3 +362,41 @@ fn wait_until(mut happened: impl FnMut() -> bool) {
         std::thread::yield_now();
     }
 }
+
+#[test]
+fn two_processes_write_one_file_while_one_takes_the_others_place() {
+    let folder = Folder::new();
+    let former = start(&folder, &Settings::default());
+    former.record(event("before.example", Action::Pass));
+    let locked = open_with_clock(&Settings::default(), folder.path(), Arc::new(OneList), noon);
+    assert!(matches!(locked, Err(OpenError::Locked { .. })));
+    former.share(crate::FileSharing::Shared);
+    let next = start(&folder, &Settings::default());
+    for turn in 0..3 {
+        former.record(event(&format!("former{turn}.example"), Action::Pass));
+        former.flush();
+        next.record(event(&format!("next{turn}.example"), Action::Pass));
+        next.flush();
+    }
+    former.record(event("last.example", Action::Pass));
+    former.close();
+    let found = subjects(&next, &RowFilter::default());
+    assert_eq!(found.len(), 8, "{found:?}");
+    assert_eq!((found[0].as_str(), found[7].as_str()), ("last.example", "before.example"));
+    let totals = next.totals(ReportRange::Hour, AT_NOON).unwrap();
+    assert_eq!(totals.of(Action::Pass), 8);
+    assert_eq!((former.health().dropped_store, next.health().dropped_store), (0, 0));
+}
+
+#[test]
+fn a_process_whose_place_nobody_took_has_its_file_again() {
+    let folder = Folder::new();
+    let former = start(&folder, &Settings::default());
+    former.share(crate::FileSharing::Shared);
+    let next = start(&folder, &Settings::default());
+    next.close();
+    drop(next);
+    former.share(crate::FileSharing::Owned);
+    let locked = open_with_clock(&Settings::default(), folder.path(), Arc::new(OneList), noon);
+    assert!(matches!(locked, Err(OpenError::Locked { .. })));
+}

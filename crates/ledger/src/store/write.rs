@@ -47,9 +47,10 @@ impl LedgerStore {
     /// Stores a batch; after an error nothing of it is stored.
     pub(crate) fn write(&mut self, batch: &RowBatch<'_>) -> std::result::Result<(), StoreError> {
         let rows = in_order(batch.buffers);
-        let mut next = self.next_row;
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another process may have written meanwhile: one that takes this one's place.
+        let mut next = super::next_row(&transaction)?.max(self.next_row);
         let blocks = rows.len().div_ceil(BLOCK_ROWS_MAX);
         for part in rows.chunks(rows.len().div_ceil(blocks.max(1)).max(1)) {
             next = encode(part, batch).insert(&transaction, next)?;
