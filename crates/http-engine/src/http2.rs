@@ -22,6 +22,7 @@ use crate::EngineError;
 use crate::body::Body;
 use crate::fast_path::connection::HandedOver;
 use crate::incoming::Incoming;
+use crate::last_answers;
 use crate::limits::{
     ExtendedConnect, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_FRAME_BYTES, HTTP2_RESETS_OURS_MAX,
     HTTP2_RESETS_PENDING_MAX, HTTP2_SEND_BUFFER_BYTES, HTTP2_STREAM_WINDOW_BYTES, Limits,
@@ -68,7 +69,7 @@ where
             if let Poll::Ready(ended) = connection.poll(cx) {
                 return Poll::Ready(ended.map_err(|why| ServeError::Http(EngineError::Http2(why))));
             }
-            if open && stop.as_mut().poll(cx).is_ready() {
+            if open && (stop.as_mut().poll(cx).is_ready() || last_answers::are_due()) {
                 open = false;
                 connection.graceful_shutdown();
                 continue;

@@ -22,6 +22,7 @@ mod http2;
 mod incoming;
 pub mod interim;
 pub mod internal;
+pub mod last_answers;
 pub mod limits;
 pub mod multipart;
 mod no_clock;

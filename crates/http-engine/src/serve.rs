@@ -15,6 +15,7 @@ use crate::fast_path::{FastPath, NoQuick};
 use crate::http2;
 use crate::incoming::Incoming;
 use crate::interim;
+use crate::last_answers;
 use crate::limits::{HEADER_BYTES_MIN, HEADERS_DEFAULT, Limits};
 use crate::no_clock;
 use crate::preface::{PrefaceExpectation, SpokenProtocol};
@@ -24,7 +25,7 @@ use crate::serve_error::ServeError;
 use crate::timeouts::{ConnectionPatience, TickAction};
 use crate::watch::{ConnectionWatch, WatchedStream};
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, Version, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioIo;
@@ -199,6 +200,7 @@ where
     service_fn(move |mut request: Request<hyper::body::Incoming>| {
         let busy = watch.start_request();
         let version = request.version();
+        let is_tunnel = request.method() == Method::CONNECT;
         let faults = watch.take_faults();
         let refused_for = admitted(&mut request).err().or_else(|| refusal(&request, faults));
         let outcome = match refused_for {
@@ -214,11 +216,22 @@ where
                 Ok(answer) => answer.await,
                 Err(answer) => answer,
             };
+            // What becomes a tunnel is no HTTP any more.
+            let answer = if is_tunnel { answer } else { said_last(answer) };
             Ok::<_, Infallible>(
                 answer.map(|body| BreakingBody::new(body, Arc::clone(busy.watch()))),
             )
         }
     })
+}
+
+/// The answer, told to be the connection's last where that is due. A connection that changes its
+/// protocol goes on.
+fn said_last(mut answer: Response<Body>) -> Response<Body> {
+    if last_answers::are_due() && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+        answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    answer
 }
 
 /// Runs a handler. Its answer follows the interim answers that it tells of.

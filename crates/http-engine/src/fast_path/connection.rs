@@ -17,6 +17,7 @@ use super::{ConnectionPersistence, FastPath, FastReply, FieldRepetition, SimpleR
 use crate::body::{Body, BodyError};
 use crate::incoming::Incoming;
 use crate::interim;
+use crate::last_answers;
 use crate::preface::{PREFACE, PrefaceExpectation, SpokenProtocol};
 use crate::timeouts::{AwaitedEvent, ConnectionStanding};
 use bytes::Bytes;
@@ -302,7 +303,7 @@ where
         while batch.taken < input.len() {
             let here = &input[batch.taken..];
             let mut room = head::header_array();
-            let (simple, length) = match head::read(here, &mut room, self.keep) {
+            let (mut simple, length) = match head::read(here, &mut room, self.keep) {
                 RequestReading::Simple(simple, length) => (simple, length),
                 RequestReading::Partial if here.len() < INPUT_BYTES => break,
                 RequestReading::Partial | RequestReading::NotSimple => {
@@ -310,6 +311,10 @@ where
                     break;
                 }
             };
+            // Not before the last of those that came together: the others would get no answer.
+            if last_answers::are_due() && here.len() == length {
+                simple.persistence = ConnectionPersistence::Close;
+            }
             match ask(quick, &simple, out) {
                 FastReply::Done => {}
                 FastReply::DoneWithBody(body) => batch.body = body,
