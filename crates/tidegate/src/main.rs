@@ -2,10 +2,11 @@
 //!
 //! The story: read the command line, do what it says, leave with an exit code that means something.
 //! Everything else is in [`cli`] (one file a command) and [`app`] (the running program). This
-//! binary talks to people on standard output and error ([`output`]); everything below it does not.
+//! binary talks to people on standard output and error ([`command_output`]); what does the work
+//! does not.
 
 #[macro_use]
-mod output;
+extern crate command_output;
 
 mod app;
 mod cli;

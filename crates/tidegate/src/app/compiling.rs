@@ -2,8 +2,8 @@
 
 use super::lists::{self, ListTexts, RulesOrigin};
 use super::{allows, block_page, scripts, shared_tables};
-use crate::cli::CommandFailure;
 use ::signer::SealedMemory;
+use command_output::CommandFailure;
 use config::Plan;
 use policy::{ClientProfiles, Policy, VerdictHook};
 use std::path::Path;

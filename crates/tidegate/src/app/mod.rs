@@ -41,12 +41,13 @@ pub(crate) mod why;
 pub(crate) use compiling::{policy_of, read_lists};
 pub(crate) use effective::pixel_warnings;
 
-use crate::cli::{CommandFailure, CommandSetup, ExitReason};
+use crate::cli::CommandSetup;
 use ::signer::Signer;
 use ::signer::trust::TrustBook;
 use arc_swap::ArcSwap;
 use blocked_tunnels::AtPixel;
 use cache_files::CacheFiles;
+use command_output::{CommandFailure, ExitReason};
 use config::Plan;
 use doors::OpenDoors;
 use file_access::private_files::PrivateFiles;

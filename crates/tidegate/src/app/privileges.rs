@@ -10,8 +10,9 @@ mod needs;
 
 use super::signer;
 use super::state::StateDir;
-use crate::cli::{CommandFailure, CommandSetup, ExitReason};
+use crate::cli::CommandSetup;
 use ::signer::SignerLauncher;
+use command_output::{CommandFailure, ExitReason};
 use config::{FileComplaint, LandlockMode, Plan};
 use needs::{SystemNeeds, WritablePlace};
 use sandbox::{

@@ -7,12 +7,13 @@
 use super::compiling;
 use super::memory;
 use super::mint::BlockedNames;
-use crate::cli::{CommandFailure, CommandSetup, ExitReason};
+use crate::cli::CommandSetup;
 use ::signer::{
     MintNothing, MintPolicy, NameExclusions, OwnServerNames, SealedMemory, Signer, SignerLauncher,
     SignerProgram, SignerTask,
 };
 use arc_swap::ArcSwap;
+use command_output::{CommandFailure, ExitReason};
 use config::Plan;
 use std::collections::HashSet;
 use std::ffi::OsString;

@@ -2,6 +2,8 @@
 
 use ::signer::CaCertificate;
 use admin::AdminToken;
+pub(crate) use control_client::ADDRESS_FILE;
+use control_client::LOCK_FILE;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
@@ -10,15 +12,11 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The file in the state folder that says where the admin API listens.
-pub(crate) const ADDRESS_FILE: &str = "admin.address";
-/// Held by the process that uses the folder.
-const LOCK: &str = "lock";
 /// How often, and how long, a start waits for commands that look whether the lock is held.
 const LOOKS_MAX: u32 = 10;
 const LOOK: Duration = Duration::from_millis(10);
 /// Names in the folder that are ours, and beginnings of such names.
-const OWN_NAMES: [&str; 4] = ["ca", "dns-cache", "lists", LOCK];
+const OWN_NAMES: [&str; 4] = ["ca", "dns-cache", "lists", LOCK_FILE];
 const OWN_PREFIXES: [&str; 4] = ["admin.", "allows.", "ledger.", "policy."];
 /// Names in it that are for everybody: the authority's certificate.
 const PUBLIC: [&str; 1] = ["ca.pem"];
@@ -49,7 +47,7 @@ impl StateDir {
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true).mode(0o600);
-        let lock = match options.open(path.join(LOCK)) {
+        let lock = match options.open(path.join(LOCK_FILE)) {
             // Nobody else can have made the file either: the folder itself is locked.
             Err(why) if why.kind() == io::ErrorKind::StorageFull => File::open(path),
             lock => lock,
@@ -79,20 +77,6 @@ impl StateDir {
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
-    }
-}
-
-/// Returns whether a process uses the folder: its lock ends with it, however it ends.
-pub(crate) fn is_in_use(state: &Path) -> io::Result<bool> {
-    let lock = match File::open(state.join(LOCK)) {
-        // It was made on a full disk.
-        Err(why) if why.kind() == io::ErrorKind::NotFound => File::open(state),
-        lock => lock,
-    };
-    match flock(lock?, FlockOperation::NonBlockingLockShared) {
-        Ok(()) => Ok(false),
-        Err(Errno::WOULDBLOCK) => Ok(true),
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -1,13 +1,14 @@
 //! `tidegate lists`: what each list holds, what was skipped and why, what it costs, and whether
 //! those with a URL are fetched; and fetching them now.
 
-use super::running::{AbsentReason, PolicyAnswers, PolicySource, RunningTidegate, refused};
+use super::answered_from::{PolicyAnswers, PolicySource};
 use super::{CommandFailure, CommandSetup, ExitReason};
 use crate::app::subscriptions::{ShrinkRule, Subscription, UpdateRefusal, update_offline};
 use crate::app::{lists, read_lists};
 use admin::model::{
     self, ListInfo, ListUpdateOutcome, ListsInfo, SkippedCount, UpdateRequest, UpdatedList,
 };
+use control_client::{AbsentReason, RunningTidegate, refused};
 use http::Method;
 use serde_json::{from_value, json};
 use std::path::Path;

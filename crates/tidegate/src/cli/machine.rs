@@ -4,9 +4,9 @@
 //! Files are looked at and addresses tried; nothing listens and nothing is changed. What a
 //! configuration says by itself is `config`'s to warn of.
 
-use super::running::RunningTidegate;
 use crate::app::private;
 use config::Plan;
+use control_client::RunningTidegate;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use transport::{BindProtocol, BindReason, check_bind};

@@ -3,29 +3,29 @@
 //! Exit codes: 0 fine, 1 the configuration or input is wrong, 2 usage, 3 could not start, 4
 //! stopped by a fault.
 
+mod answered_from;
 mod cert;
 mod check;
-mod ctl;
-mod failure;
 mod get;
 mod import;
 mod lists;
 mod machine;
 mod pixelserv;
-mod running;
 mod script;
 mod serve;
 mod setup;
 mod state_place;
 mod why;
 
-pub(crate) use failure::{CommandFailure, ExitReason};
+pub(crate) use command_output::{CommandFailure, ExitReason};
 pub(crate) use setup::CommandSetup;
 
-use crate::{app, output};
+use crate::app;
 use admin::model::UpdateRequest;
+use answered_from::PolicySource;
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use running::PolicySource;
+use command_output::output;
+use control_client::CtlCommand;
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -173,125 +173,6 @@ enum CertCommand {
     },
 }
 
-#[derive(Clone, Debug, Subcommand)]
-pub(crate) enum CtlCommand {
-    /// Show what runs, since when, and what it did
-    Status,
-    /// Read configuration and lists again; a wrong configuration changes nothing
-    Reload,
-    /// Let everything pass for a while
-    Pause {
-        /// For how many minutes
-        #[arg(default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1440))]
-        minutes: u32,
-    },
-    /// End a pause
-    Resume,
-    /// Let a blocked name, and all below it, pass for a while, or always
-    Allow(AllowArgs),
-    /// Show what is let through, and until when
-    Allows,
-    /// Block again what was let through
-    Revoke(RevokeArgs),
-    /// Forget answers to DNS questions, or what the HTTP caches have stored
-    Purge(PurgeArgs),
-    /// List what the HTTP caches have stored, by site and by URL
-    Cache(ctl::cache::CacheArgs),
-    /// Show what pages posted to blocked hosts, of the clients that pixel.inspect names
-    Inspected,
-    /// Show the gateway's pools and the state of their servers, or replace all servers of one
-    Pools {
-        /// Action on a pool [default: all are shown]
-        #[command(subcommand)]
-        what: Option<ctl::pools::PoolsCommand>,
-    },
-    /// Show the configuration that runs, with passwords and tokens hidden
-    Config,
-    /// Show a setting, or a section, as it is in force, defaults included
-    Get(ctl::config::SettingArgs),
-    /// Change a setting in the configuration's file, and take it over at once
-    Set(ctl::config::SetArgs),
-    /// Take a setting out of the configuration's file, and take that over at once
-    Unset(ctl::config::SettingArgs),
-    /// Add, remove, drain or weigh a server of a pool, until Tidegate ends
-    Server {
-        /// Action on the server
-        #[command(subcommand)]
-        what: ctl::pools::ServerCommand,
-    },
-}
-
-/// Holds what is let through.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct AllowArgs {
-    /// The name
-    #[arg(value_name = "HOST")]
-    host: String,
-    /// For how long: 5m, 1h, at most 24h
-    #[arg(long = "for", value_name = "TIME", default_value = "5m", conflicts_with = "always")]
-    span: String,
-    /// Until it is revoked
-    #[arg(long)]
-    always: bool,
-    /// For the client with this address only [default: for all]
-    #[arg(long, value_name = "IP")]
-    client: Option<IpAddr>,
-}
-
-/// Holds what is blocked again.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct RevokeArgs {
-    /// The name
-    #[arg(value_name = "HOST")]
-    host: String,
-    /// The client that it was let through for [default: for all]
-    #[arg(long, value_name = "IP")]
-    client: Option<IpAddr>,
-}
-
-/// Holds what is forgotten, and how.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct PurgeArgs {
-    #[command(flatten)]
-    what: PurgeWhat,
-    /// Keep what is stored as stale, so that the origin may confirm it
-    #[arg(long)]
-    soft: bool,
-    /// In the cache of this door alone [proxy, gateway; default: both]
-    #[arg(long, value_name = "DOOR")]
-    door: Option<String>,
-}
-
-/// Holds what is forgotten.
-#[derive(Clone, Debug, Args)]
-#[group(required = true, multiple = false)]
-struct PurgeWhat {
-    /// What is known of this name, of every type
-    #[arg(value_name = "NAME")]
-    name: Option<String>,
-    /// What is known of this name and of all names below it
-    #[arg(long, value_name = "NAME")]
-    suffix: Option<String>,
-    /// All answers to DNS questions
-    #[arg(long)]
-    all: bool,
-    /// The stored page, picture or file of this URL
-    #[arg(long, value_name = "URL")]
-    url: Option<String>,
-    /// What is stored of all URLs that begin so
-    #[arg(long, value_name = "URL")]
-    prefix: Option<String>,
-    /// What is stored of this host
-    #[arg(long, value_name = "HOST")]
-    host: Option<String>,
-    /// What is stored with this tag (Surrogate-Key, Cache-Tag)
-    #[arg(long, value_name = "TAG")]
-    tag: Option<String>,
-    /// All that the HTTP caches have stored
-    #[arg(long)]
-    stored: bool,
-}
-
 /// Does what the command line says.
 pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
     let setup = &cli.setup;
@@ -328,7 +209,7 @@ pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
             CertCommand::Ca { pem: false } => cert::explain(setup),
             CertCommand::Ca { pem: true } => cert::pem(setup),
         },
-        CliCommand::Ctl { what } => ctl::ctl(setup, &what),
+        CliCommand::Ctl { what } => control_client::ctl(&setup.state_of_running()?, &what),
         CliCommand::Get(args) => get::get(args),
         CliCommand::Import(args) => import::import(&args),
         CliCommand::Script { what } => match what {

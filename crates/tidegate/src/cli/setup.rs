@@ -1,7 +1,7 @@
 //! What every command is told: the configuration, and the state folder.
 
-use super::failure::CommandFailure;
 use clap::Args;
+use command_output::CommandFailure;
 use config::Plan;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +35,16 @@ impl CommandSetup {
             (None, None) => return Ok(config::default_plan()),
         };
         loaded.map_err(|complaints| CommandFailure::complaints(&complaints))
+    }
+
+    /// The state folder of the Tidegate that runs. A wrong configuration must not keep anybody
+    /// from controlling what runs: only the folder is needed.
+    pub(super) fn state_of_running(&self) -> Result<PathBuf, CommandFailure> {
+        match (&self.state, self.plan()) {
+            (Some(named), _) => Ok(named.clone()),
+            (None, Ok(plan)) => Ok(self.state_dir(&plan)),
+            (None, Err(failure)) => Err(failure),
+        }
     }
 
     /// The configuration file that was named.

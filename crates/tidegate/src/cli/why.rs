@@ -5,12 +5,13 @@
 
 mod lines;
 
-use super::running::{AnsweredFrom, PolicyAnswers, PolicySource, RunningTidegate};
+use super::answered_from::{AnsweredFrom, PolicyAnswers, PolicySource};
 use super::{CommandFailure, CommandSetup, ExitReason, WhyArgs};
 use crate::app;
 use admin::model::{WhyAnswer, WhyQuery};
 use admin::{WhyQuestion, question};
 use config::Plan;
+use control_client::RunningTidegate;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use policy::Policy;
 use serde::Serialize;

@@ -4,8 +4,8 @@
 //! the parts of [`super`].
 
 use crate::app::lists::ListReadError;
-use crate::cli::CommandFailure;
 use ::signer::SignerStartError;
+use command_output::CommandFailure;
 use fetch::FetchFailure;
 use std::fmt;
 use std::io;

@@ -9,7 +9,7 @@ use super::failure::{BadAuthorities, ListFetchError};
 use super::{FetchOutcome, Subscription};
 use crate::app::lists::{compiled_alone, read_capped};
 use crate::app::{effective, state::StateDir};
-use crate::cli::{CommandFailure, ExitReason};
+use command_output::{CommandFailure, ExitReason};
 use config::Plan;
 use fetch::{FetchRecord, FileCandidate, FileOutcome, FileRequest, keep};
 use origins::{Dialer, OriginLimits, Origins};

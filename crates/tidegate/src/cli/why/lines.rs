@@ -3,7 +3,7 @@
 //! A line that cannot be read gets a line that says so, and the rest is answered all the same.
 
 use super::{WhyJson, WhySource, read};
-use crate::cli::running::AnsweredFrom;
+use crate::cli::answered_from::AnsweredFrom;
 use crate::cli::{CommandFailure, ExitReason, WhyArgs};
 use admin::question::TARGET_BYTES_MAX;
 use serde_json::json;

@@ -7,7 +7,7 @@ use std::fmt::Display;
 
 /// Tells how a command can fail: its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExitReason {
+pub enum ExitReason {
     /// The configuration or the input is wrong.
     Wrong = 1,
     /// Could not start, or nothing runs.
@@ -18,21 +18,23 @@ pub(crate) enum ExitReason {
 
 /// A failed command: what to say, and the exit code.
 #[derive(Debug)]
-pub(crate) struct CommandFailure {
-    pub(crate) exit: ExitReason,
-    pub(crate) message: String,
+pub struct CommandFailure {
+    /// Code that the program leaves with.
+    pub exit: ExitReason,
+    /// Text for standard error.
+    pub message: String,
 }
 
 impl CommandFailure {
     /// One line of explanation.
-    pub(crate) fn new(exit: ExitReason, message: impl Display) -> Self {
+    pub fn new(exit: ExitReason, message: impl Display) -> Self {
         let message = message.to_string();
         let remedy = remedy(&message).map_or_else(String::new, |remedy| format!("; {remedy}"));
         Self { exit, message: format!("tidegate: {message}{remedy}\n") }
     }
 
     /// The complaints of a configuration, a line each.
-    pub(crate) fn complaints(complaints: &[config::FileComplaint]) -> Self {
+    pub fn complaints(complaints: &[impl Display]) -> Self {
         let lines: Vec<String> = complaints.iter().map(ToString::to_string).collect();
         Self { exit: ExitReason::Wrong, message: lines.join("\n") + "\n" }
     }

@@ -6,24 +6,16 @@ pub(crate) mod cache;
 pub(crate) mod config;
 pub(crate) mod pools;
 
-use super::running::{RunningTidegate, refused};
-use super::{
-    AllowArgs, CommandFailure, CommandSetup, CtlCommand, ExitReason, PurgeArgs, RevokeArgs,
-};
+use crate::arguments::{AllowArgs, CtlCommand, PurgeArgs, RevokeArgs};
+use crate::running::{RunningTidegate, refused};
+use command_output::{CommandFailure, ExitReason};
 use http::{Method, StatusCode};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use vocab::TimeSpan;
 
 /// Sends the command and prints the answer.
-pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), CommandFailure> {
-    // A wrong configuration must not keep anybody from controlling what runs: only the state
-    // folder is needed.
-    let state = match (&setup.state, setup.plan()) {
-        (Some(named), _) => named.clone(),
-        (None, Ok(plan)) => setup.state_dir(&plan),
-        (None, Err(failure)) => return Err(failure),
-    };
+pub fn ctl(state: &Path, command: &CtlCommand) -> Result<(), CommandFailure> {
     let asked: String;
     let (method, path, body) = match command {
         CtlCommand::Status => (Method::GET, "/api/status", None),
@@ -40,7 +32,7 @@ pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), Comm
             let (path, body) = purge(what)?;
             (Method::POST, path, Some(body))
         }
-        CtlCommand::Cache(what) => return list_cache(&state, what),
+        CtlCommand::Cache(what) => return list_cache(state, what),
         CtlCommand::Pools { what: None } => (Method::GET, "/api/pools", None),
         CtlCommand::Pools { what: Some(what) } => {
             (Method::PUT, "/api/pools", Some(pools::replacement(what)?))
@@ -54,7 +46,7 @@ pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), Comm
         CtlCommand::Set(what) => (Method::POST, "/api/config", Some(config::set(what))),
         CtlCommand::Unset(which) => (Method::POST, "/api/config", Some(config::unset(which))),
     };
-    let mut running = RunningTidegate::find(&state)
+    let mut running = RunningTidegate::find(state)
         .map_err(|absent| CommandFailure::new(ExitReason::NotStarted, absent))?;
     let (status, answer) = running.ask(&method, path, body.as_ref())?;
     if let (StatusCode::NOT_FOUND, CtlCommand::Revoke(what)) = (status, command) {

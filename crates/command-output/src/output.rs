@@ -1,7 +1,7 @@
 //! Printing to people on standard output and error, who may go away before the end.
 //!
 //! Rust's own `println!` panics when nobody reads any more. The macros here stand in its place
-//! throughout this program: a command whose reader has gone (`tidegate schema | head`) ends as
+//! throughout the program: a command whose reader has gone (`tidegate schema | head`) ends as
 //! other programs do, by SIGPIPE and without a word; a server goes on without one.
 
 use std::fmt::{self, Write as _};
@@ -9,6 +9,7 @@ use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Prints a line on standard output.
+#[macro_export]
 macro_rules! println {
     ($($text:tt)*) => {
         $crate::output::line($crate::output::OutputStream::Out, format_args!($($text)*))
@@ -16,6 +17,7 @@ macro_rules! println {
 }
 
 /// Prints on standard output.
+#[macro_export]
 macro_rules! print {
     ($($text:tt)*) => {
         $crate::output::text($crate::output::OutputStream::Out, format_args!($($text)*))
@@ -23,6 +25,7 @@ macro_rules! print {
 }
 
 /// Prints a line on standard error.
+#[macro_export]
 macro_rules! eprintln {
     ($($text:tt)*) => {
         $crate::output::line($crate::output::OutputStream::Error, format_args!($($text)*))
@@ -30,6 +33,7 @@ macro_rules! eprintln {
 }
 
 /// Prints on standard error.
+#[macro_export]
 macro_rules! eprint {
     ($($text:tt)*) => {
         $crate::output::text($crate::output::OutputStream::Error, format_args!($($text)*))
@@ -38,8 +42,10 @@ macro_rules! eprint {
 
 /// Destination of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OutputStream {
+pub enum OutputStream {
+    /// Standard output.
     Out,
+    /// Standard error.
     Error,
 }
 
@@ -47,12 +53,12 @@ pub(crate) enum OutputStream {
 static SERVES: AtomicBool = AtomicBool::new(false);
 
 /// From now on it is no reason to end that nobody reads what is printed.
-pub(crate) fn ignore_broken_pipe() {
+pub fn ignore_broken_pipe() {
     SERVES.store(true, Relaxed);
 }
 
 /// Prints a line.
-pub(crate) fn line(stream: OutputStream, text: fmt::Arguments<'_>) {
+pub fn line(stream: OutputStream, text: fmt::Arguments<'_>) {
     // In one piece, so that lines of several threads do not mix.
     let mut line = text.to_string();
     line.push('\n');
@@ -60,7 +66,7 @@ pub(crate) fn line(stream: OutputStream, text: fmt::Arguments<'_>) {
 }
 
 /// Prints a text.
-pub(crate) fn text(stream: OutputStream, text: fmt::Arguments<'_>) {
+pub fn text(stream: OutputStream, text: fmt::Arguments<'_>) {
     let mut whole = String::new();
     // A text grows in memory and cannot fail.
     let _ = whole.write_fmt(text);
@@ -82,7 +88,7 @@ fn bytes(stream: OutputStream, bytes: &[u8]) {
 
 /// Ends a command whose output nobody reads. What cannot be printed for another reason, as on a
 /// full disk, is lost for a server, and a fault of a command.
-pub(crate) fn failed(why: &io::Error) {
+pub fn failed(why: &io::Error) {
     if SERVES.load(Relaxed) {
         return;
     }
@@ -92,7 +98,7 @@ pub(crate) fn failed(why: &io::Error) {
     // Nobody can be told if it was standard error.
     let _ = writeln!(io::stderr(), "tidegate: what was to be printed could not be: {why}");
     #[expect(clippy::disallowed_methods, reason = "nobody is left to hand a failure to")]
-    std::process::exit(crate::cli::ExitReason::Fault as i32)
+    std::process::exit(crate::ExitReason::Fault as i32)
 }
 
 /// Ends the process as the system ends those that do not catch SIGPIPE, so that shells see why.

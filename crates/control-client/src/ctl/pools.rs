@@ -2,13 +2,13 @@
 //!
 //! It shapes what is sent and what is printed; it sends nothing.
 
-use crate::cli::{CommandFailure, ExitReason};
 use clap::{Args, Subcommand, ValueEnum};
+use command_output::{CommandFailure, ExitReason};
 use serde_json::{Value as Json, json};
 
 /// Actions on a whole pool.
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum PoolsCommand {
+pub enum PoolsCommand {
     /// Put these servers in place of all that a pool has, at once; the others finish what they work
     /// on
     Replace {
@@ -22,7 +22,7 @@ pub(crate) enum PoolsCommand {
 
 /// A server of a pool, and what becomes of it.
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum ServerCommand {
+pub enum ServerCommand {
     /// Put a server into a pool
     Add {
         #[command(flatten)]
@@ -58,14 +58,14 @@ pub(crate) enum ServerCommand {
 
 /// Tells what the name of servers is asked for.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ResolveArg {
+pub enum ResolveArg {
     Addresses,
     Srv,
 }
 
 /// Which server.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct ServerArgs {
+pub struct ServerArgs {
     /// The pool
     pool: String,
     /// The URL of the server

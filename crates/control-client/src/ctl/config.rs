@@ -8,14 +8,14 @@ use serde_json::{Value as Json, json};
 
 /// A setting.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct SettingArgs {
+pub struct SettingArgs {
     /// Where it stands: keys joined by dots, items of lists by number, as in gateway.routes[0].pool
     path: String,
 }
 
 /// A setting and its value.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct SetArgs {
+pub struct SetArgs {
     #[command(flatten)]
     setting: SettingArgs,
     /// The value as the file has it: 10, text, '[a, b]', '{ a: b }'

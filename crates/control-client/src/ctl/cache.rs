@@ -11,7 +11,7 @@ use std::net::Ipv6Addr;
 
 /// Holds what is listed.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct CacheArgs {
+pub struct CacheArgs {
     /// A host, or the beginning of URLs with their scheme [default: every site, with counts]
     #[arg(value_name = "SITE-OR-URL")]
     what: Option<String>,

@@ -1,0 +1,128 @@
+//! The words of `tidegate ctl`.
+//!
+//! They are read by clap, and their documentation is the help. What is done with them is
+//! [`crate::ctl`]'s.
+
+use crate::ctl::{cache, config, pools};
+use clap::{Args, Subcommand};
+use std::net::IpAddr;
+
+/// Commands to a running Tidegate.
+#[derive(Clone, Debug, Subcommand)]
+pub enum CtlCommand {
+    /// Show what runs, since when, and what it did
+    Status,
+    /// Read configuration and lists again; a wrong configuration changes nothing
+    Reload,
+    /// Let everything pass for a while
+    Pause {
+        /// For how many minutes
+        #[arg(default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1440))]
+        minutes: u32,
+    },
+    /// End a pause
+    Resume,
+    /// Let a blocked name, and all below it, pass for a while, or always
+    Allow(AllowArgs),
+    /// Show what is let through, and until when
+    Allows,
+    /// Block again what was let through
+    Revoke(RevokeArgs),
+    /// Forget answers to DNS questions, or what the HTTP caches have stored
+    Purge(PurgeArgs),
+    /// List what the HTTP caches have stored, by site and by URL
+    Cache(cache::CacheArgs),
+    /// Show what pages posted to blocked hosts, of the clients that pixel.inspect names
+    Inspected,
+    /// Show the gateway's pools and the state of their servers, or replace all servers of one
+    Pools {
+        /// Action on a pool [default: all are shown]
+        #[command(subcommand)]
+        what: Option<pools::PoolsCommand>,
+    },
+    /// Show the configuration that runs, with passwords and tokens hidden
+    Config,
+    /// Show a setting, or a section, as it is in force, defaults included
+    Get(config::SettingArgs),
+    /// Change a setting in the configuration's file, and take it over at once
+    Set(config::SetArgs),
+    /// Take a setting out of the configuration's file, and take that over at once
+    Unset(config::SettingArgs),
+    /// Add, remove, drain or weigh a server of a pool, until Tidegate ends
+    Server {
+        /// Action on the server
+        #[command(subcommand)]
+        what: pools::ServerCommand,
+    },
+}
+
+/// Holds what is let through.
+#[derive(Clone, Debug, Args)]
+pub struct AllowArgs {
+    /// The name
+    #[arg(value_name = "HOST")]
+    pub(crate) host: String,
+    /// For how long: 5m, 1h, at most 24h
+    #[arg(long = "for", value_name = "TIME", default_value = "5m", conflicts_with = "always")]
+    pub(crate) span: String,
+    /// Until it is revoked
+    #[arg(long)]
+    pub(crate) always: bool,
+    /// For the client with this address only [default: for all]
+    #[arg(long, value_name = "IP")]
+    pub(crate) client: Option<IpAddr>,
+}
+
+/// Holds what is blocked again.
+#[derive(Clone, Debug, Args)]
+pub struct RevokeArgs {
+    /// The name
+    #[arg(value_name = "HOST")]
+    pub(crate) host: String,
+    /// The client that it was let through for [default: for all]
+    #[arg(long, value_name = "IP")]
+    pub(crate) client: Option<IpAddr>,
+}
+
+/// Holds what is forgotten, and how.
+#[derive(Clone, Debug, Args)]
+pub struct PurgeArgs {
+    #[command(flatten)]
+    pub(crate) what: PurgeWhat,
+    /// Keep what is stored as stale, so that the origin may confirm it
+    #[arg(long)]
+    pub(crate) soft: bool,
+    /// In the cache of this door alone [proxy, gateway; default: both]
+    #[arg(long, value_name = "DOOR")]
+    pub(crate) door: Option<String>,
+}
+
+/// Holds what is forgotten.
+#[derive(Clone, Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct PurgeWhat {
+    /// What is known of this name, of every type
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// What is known of this name and of all names below it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) suffix: Option<String>,
+    /// All answers to DNS questions
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The stored page, picture or file of this URL
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// What is stored of all URLs that begin so
+    #[arg(long, value_name = "URL")]
+    pub(crate) prefix: Option<String>,
+    /// What is stored of this host
+    #[arg(long, value_name = "HOST")]
+    pub(crate) host: Option<String>,
+    /// What is stored with this tag (Surrogate-Key, Cache-Tag)
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Option<String>,
+    /// All that the HTTP caches have stored
+    #[arg(long)]
+    pub(crate) stored: bool,
+}

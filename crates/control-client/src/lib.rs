@@ -1,0 +1,18 @@
+//! A running Tidegate, as commands ask and change it.
+//!
+//! [`RunningTidegate`] finds the one that runs on a state folder, by the address and the token
+//! there, and asks its admin API; [`ctl()`] is the command that talks to it. It reads no
+//! configuration. Called by the binary.
+
+#[macro_use]
+extern crate command_output;
+
+mod arguments;
+mod ctl;
+mod running;
+mod state_folder;
+
+pub use arguments::{AllowArgs, CtlCommand, PurgeArgs, PurgeWhat, RevokeArgs};
+pub use ctl::ctl;
+pub use running::{AbsentReason, RunningTidegate, refused};
+pub use state_folder::{ADDRESS_FILE, LOCK_FILE};
