@@ -235,6 +235,7 @@ pub(crate) const WALLS: &[Wall] = &[
         never: &[RUN_TIME, SYSTEM, CLOCK, CHANCE, LOGGING, TLS, SERVERS],
         purity: Purity::Pure,
     },
+    system("hot-restart", "crates/hot-restart", &[], &[TLS, HTTP, LOGGING, RUN_TIME]),
     system("command-output", "crates/command-output", &[], &[RUN_TIME, HTTP, TLS, LOGGING]),
     system("process-group", "crates/process-group", &[], &[TLS, HTTP, LOGGING]),
     system(
@@ -400,6 +401,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "pipeline",
             "mosdns-compat",
             "ledger",
+            "hot-restart",
             "sandbox",
             "signer",
             "transport",

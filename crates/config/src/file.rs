@@ -2,6 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use settings::Text;
+use std::time::Duration;
+use vocab::{Complaint, TimeSpan};
+
+/// Time that open connections may go on after an upgrade, where nothing is said.
+const HARD_STOP_AFTER: Duration = Duration::from_mins(10);
+/// The longest.
+const HARD_STOP_AFTER_MAX: Duration = Duration::from_hours(24);
 
 /// The configuration that runs when none is named.
 pub const DEFAULT_YAML: &str = include_str!("default.yaml");
@@ -44,6 +52,10 @@ pub struct ConfigFile {
     /// state folder, caches, uploads, logs (landlock): `on` or `off`. A reload that names another
     /// one then asks for a restart. Without effect where pipelines run programs. Default `on`.
     pub landlock: LandlockMode,
+    /// Time that open connections may go on after an upgrade, in the process that was replaced;
+    /// what is open then is cut. A stop gives five seconds. From one second to a day. Default
+    /// `10m`.
+    pub hard_stop_after: Option<Text<TimeSpan>>,
     /// Lists, clients and which lists apply to whom.
     pub policy: policy::Settings,
     /// The policy DNS forwarder.
@@ -62,4 +74,21 @@ pub struct ConfigFile {
     pub admin: admin::Settings,
     /// The record of requests.
     pub ledger: ledger::Settings,
+}
+
+impl ConfigFile {
+    /// Time that open connections may go on in a process that was replaced.
+    pub fn hard_stop_after(&self) -> Duration {
+        self.hard_stop_after.map_or(HARD_STOP_AFTER, |it| it.0.0)
+    }
+
+    /// Everything that is wrong with what is set beside the sections.
+    pub(crate) fn check_top(&self) -> Vec<Complaint> {
+        let bounds = Duration::from_secs(1)..=HARD_STOP_AFTER_MAX;
+        if bounds.contains(&self.hard_stop_after()) {
+            return Vec::new();
+        }
+        let complaint = Complaint::new("hard_stop_after", "from one second to a day");
+        vec![complaint.remedy("write hard_stop_after: 10m")]
+    }
 }

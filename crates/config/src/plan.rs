@@ -163,6 +163,7 @@ pub(crate) fn plan(
         let place = |it: Complaint| if name.is_empty() { it } else { it.under(name) };
         complaints.extend(found.into_iter().map(place));
     };
+    section("", file.check_top());
     section("policy", file.policy.check());
     if let Some(dns) = &mut file.dns
         && !dns.pipeline.is_empty()

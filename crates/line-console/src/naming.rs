@@ -5,11 +5,12 @@ use admin::model::PoolInfo;
 use std::fmt;
 
 /// Sections and settings that a whole path begins with.
-const TOP: [&str; 13] = [
+const TOP: [&str; 14] = [
     "state_dir",
     "user",
     "group",
     "landlock",
+    "hard_stop_after",
     "policy",
     "dns",
     "pixel",

@@ -55,7 +55,7 @@ pub struct UdpSocket {
 enum SocketOrigin {
     /// This one.
     Bound,
-    /// Another one, which may read it still, or hand it to the next.
+    /// Another one, which may read it still.
     Adopted,
 }
 
@@ -243,8 +243,7 @@ impl UdpSocket {
         self.stopping.store(true, Ordering::Release);
         self.stopped.notify_one();
         if self.origin == SocketOrigin::Adopted || socket_transfer::is_passed_on() {
-            // Shut down, it would be so for whoever else has it, and for good. A receive that
-            // blocks looks once a second.
+            // It would be shut down for all who have it. A receive that blocks looks now and then.
             return;
         }
         // On a socket without a peer this reports ENOTCONN, yet wakes the receiver (Linux,

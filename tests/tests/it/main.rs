@@ -56,6 +56,7 @@ mod structured_errors;
 mod subscriptions;
 mod taken_over;
 mod transparent;
+mod upgrade;
 mod walls;
 mod webdav;
 mod why_equals_deed;

@@ -92,6 +92,8 @@ pub(super) fn start(
         compiling: Mutex::default(),
         editing: Mutex::default(),
         console: OnceLock::default(),
+        console_closing: Mutex::default(),
+        left: Drain::new(),
         started: transport::clock::now(),
         problems: Mutex::default(),
         admin: plan.file.admin.clone(),

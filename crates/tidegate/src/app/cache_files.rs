@@ -136,7 +136,7 @@ impl RunningApp {
         }
     }
 
-    fn running(&self) -> std::sync::MutexGuard<'_, RunningDoors> {
+    pub(super) fn running(&self) -> std::sync::MutexGuard<'_, RunningDoors> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

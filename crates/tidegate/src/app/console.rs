@@ -1,25 +1,33 @@
-//! The line console, opened at the start.
+//! The line console: opened at the start, closed before another process takes this one's place.
 
 use super::RunningApp;
-use admin::{AdminToken, ConsoleChoice, ProgramControl};
+use super::control::ControlHandle;
+use admin::AdminToken;
 use line_console::ConsoleParts;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
+use transport::Drain;
 
 impl RunningApp {
-    /// Opens the console that the plan names. The doors go on without one that cannot be opened.
-    pub(super) fn open_console(
-        &self,
-        choice: Option<&ConsoleChoice>,
-        control: Arc<dyn ProgramControl>,
-        token: AdminToken,
-    ) {
-        let Some(choice) = choice else { return };
+    /// Opens the console that the configuration of the start names. The doors go on without one
+    /// that cannot be opened.
+    pub(super) fn open_console(self: &Arc<Self>, token: AdminToken) {
+        let Some(choice) = &self.admin.console else { return };
+        let control = Arc::new(ControlHandle(Arc::clone(self)));
         let ledger = self.ledger.clone();
         let parts = ConsoleParts { control, ledger, token, clock: transport::clock::now };
-        match line_console::open(&choice.settings(), self.state.path(), parts, self.drain.clone()) {
-            // It is opened once, so that nobody has said so before.
-            Ok(place) => drop(self.console.set(place)),
+        let closing = Drain::new();
+        match line_console::open(&choice.settings(), self.state.path(), parts, closing.clone()) {
+            Ok(place) => {
+                *self.console_closing.lock().unwrap_or_else(PoisonError::into_inner) = closing;
+                // Opened again, it is at the same place.
+                let _ = self.console.set(place);
+            }
             Err(why) => self.note_problem(why.to_string()),
         }
+    }
+
+    /// Closes the console with its connections.
+    pub(super) fn close_console(&self) {
+        self.console_closing.lock().unwrap_or_else(PoisonError::into_inner).start();
     }
 }

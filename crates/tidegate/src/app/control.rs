@@ -58,13 +58,7 @@ impl RunningApp {
             settings.listen.0 = listener.address();
             // It is opened once, so that nobody has said so before.
             let _ = self.dashboard.set(listener.address());
-            let file = self.state.path().join(ADDRESS_FILE);
-            if let Err(why) = replace_file(&file, settings.listen.to_string().as_bytes()) {
-                self.note_problem(format!(
-                    "{}: {why}; ctl does not find this Tidegate",
-                    file.display()
-                ));
-            }
+            self.publish_address();
             let parts = admin::AdminParts {
                 control: Arc::new(ControlHandle(Arc::clone(self))),
                 ledger: self.ledger.clone(),
@@ -73,11 +67,19 @@ impl RunningApp {
                 clock: transport::clock::now,
             };
             let admin = Admin::new(&settings, parts);
+            let left = self.left.clone();
             let serve: super::http::Serve = Arc::new(move |_, stream, drain| {
-                let admin = admin.clone();
+                let (admin, left) = (admin.clone(), left.clone());
                 Box::pin(async move {
+                    // Who looks at a process that was replaced must look at the next.
+                    let stop = std::pin::pin!(async {
+                        tokio::select! {
+                            () = drain.started() => {}
+                            () = left.started() => {}
+                        }
+                    });
                     // How a connection ends is the client's affair.
-                    drop(admin.serve_connection(stream, drain.started()).await);
+                    drop(admin.serve_connection(stream, stop).await);
                 })
             });
             let limits =
@@ -87,9 +89,21 @@ impl RunningApp {
                 .start(listener, &limits, &self.cores, &self.drain, &serve)
                 .map_err(AdminNotOpen::Core)?;
         }
-        let control = Arc::new(ControlHandle(Arc::clone(self)));
-        self.open_console(settings.console.as_ref(), control, token);
+        drop(running);
+        self.open_console(token);
         Ok(())
+    }
+
+    /// Says in the state folder where the admin API listens, for commands.
+    pub(super) fn publish_address(&self) {
+        let Some(address) = self.dashboard.get() else { return };
+        let file = self.state.path().join(ADDRESS_FILE);
+        if let Err(why) = replace_file(&file, address.to_string().as_bytes()) {
+            self.note_problem(format!(
+                "{}: {why}; ctl does not find this Tidegate",
+                file.display()
+            ));
+        }
     }
 }
 
@@ -106,7 +120,7 @@ impl fmt::Display for AdminNotOpen {
 impl std::error::Error for AdminNotOpen {}
 
 /// Holds what the API holds of the program.
-struct ControlHandle(Arc<RunningApp>);
+pub(super) struct ControlHandle(pub(super) Arc<RunningApp>);
 
 impl ProgramControl for ControlHandle {
     fn running(&self, now: Now) -> model::ProgramInfo {

@@ -36,6 +36,8 @@ pub(crate) mod signer;
 pub(crate) mod state;
 mod stores;
 pub(crate) mod subscriptions;
+pub(crate) mod upgrade;
+mod watchdog;
 pub(crate) mod why;
 
 pub(crate) use compiling::{policy_of, read_lists};
@@ -51,6 +53,7 @@ use command_output::{CommandFailure, ExitReason};
 use config::Plan;
 use doors::OpenDoors;
 use file_access::private_files::PrivateFiles;
+use hot_restart::service_manager::{self, ServiceNews};
 use http::HttpListeners;
 use ledger::Ledger;
 use policy::Policy;
@@ -63,7 +66,8 @@ use std::time::Duration;
 use subscriptions::Subscriptions;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
-use transport::{ClientTls, Cores, Drain};
+use transport::{ClientTls, Cores, Drain, socket_transfer};
+use upgrade::SocketTakeover;
 use vocab::Now;
 
 /// Time that open requests may take to end when the program stops.
@@ -111,6 +115,10 @@ pub(crate) struct RunningApp {
     dashboard: Arc<OnceLock<SocketAddr>>,
     /// Where the console listens, if it does.
     console: OnceLock<admin::ConsolePlace>,
+    /// Begun to close it.
+    console_closing: Mutex<Drain>,
+    /// Begun when another process has taken this one's place.
+    left: Drain,
     /// What a configuration changes; the lock makes reloads queue up.
     running: Mutex<RunningDoors>,
 }
@@ -125,10 +133,14 @@ struct RunningDoors {
     warnings: Vec<String>,
 }
 
-/// Runs until a signal ends it.
+/// Runs until a signal ends it, or another process takes its place.
 pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let plan = setup.plan()?;
     let folder = setup.state_dir(&plan);
+    let takeover = SocketTakeover::begin(&folder)?;
+    if takeover.is_none() {
+        socket_transfer::adopt(service_manager::activated_sockets());
+    }
     let state =
         StateDir::open(&folder).map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))?;
     // While there is one thread: what it gives up is given up by all that come after it.
@@ -151,15 +163,60 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
     for line in greeting::lines(&app, origin) {
         println!("{line}");
     }
+    for address in socket_transfer::close_unclaimed() {
+        eprintln!("tidegate: a socket at {address} was handed over, and no door listens there");
+    }
     println!("ready");
-    runtime.block_on(async {
-        tokio::select! {
-            () = signals.handle(&app) => {}
-            () = app.keep_caches_by_the_clock() => {}
-        }
-    });
-    runtime.block_on(stop(&app));
+    if let Some(takeover) = takeover {
+        takeover.finish()?;
+    }
+    service_manager::tell(ServiceNews::Ready);
+    app.await_successor();
+    runtime.block_on(until_end(&app, signals));
     Ok(())
+}
+
+/// Serves until the end, and ends in order.
+async fn until_end(app: &Arc<RunningApp>, mut signals: ProgramSignals) {
+    let end = tokio::select! {
+        end = signals.handle(app) => end,
+        () = app.keep_caches_by_the_clock() => ProgramEnd::Stopped,
+        () = app.keep_watchdog_quiet() => ProgramEnd::Stopped,
+    };
+    match end {
+        ProgramEnd::Stopped => {
+            service_manager::tell(ServiceNews::Stopping);
+            stop(app).await;
+            app.leave_folders();
+        }
+        ProgramEnd::Replaced => {
+            tokio::select! {
+                () = finish_connections(app) => {}
+                () = signals.end() => {}
+            }
+            stop(app).await;
+        }
+    }
+}
+
+/// Reason for the program's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ProgramEnd {
+    /// Told to, by a signal.
+    Stopped,
+    /// Another process has taken its place.
+    Replaced,
+}
+
+/// Lets what is open go on in a process that was replaced.
+async fn finish_connections(app: &RunningApp) {
+    let most = app.running().plan.file.hard_stop_after();
+    println!(
+        "tidegate: replaced; connections that are open go on for at most {}",
+        vocab::TimeSpan(most)
+    );
+    // What is still open then is told by the stop.
+    let _ = app.drain.finished(most).await;
 }
 
 /// The signals that mean something here.
@@ -180,12 +237,22 @@ impl ProgramSignals {
         })
     }
 
-    /// Reloads on SIGHUP, opens access logs anew on SIGUSR1; returns on SIGTERM or SIGINT.
-    async fn handle(mut self, app: &Arc<RunningApp>) {
+    /// Returns on SIGTERM or SIGINT.
+    async fn end(&mut self) {
+        tokio::select! {
+            _ = self.term.recv() => {}
+            _ = self.int.recv() => {}
+        }
+    }
+
+    /// Reloads on SIGHUP, opens access logs anew on SIGUSR1; returns on SIGTERM or SIGINT, and when
+    /// another process has taken this one's place.
+    async fn handle(&mut self, app: &Arc<RunningApp>) -> ProgramEnd {
         loop {
             tokio::select! {
-                _ = self.term.recv() => return,
-                _ = self.int.recv() => return,
+                _ = self.term.recv() => return ProgramEnd::Stopped,
+                _ = self.int.recv() => return ProgramEnd::Stopped,
+                () = app.left.started() => return ProgramEnd::Replaced,
                 _ = self.hup.recv() => reload(app),
                 _ = self.usr1.recv() => app.reopen_logs(),
                 () = app.reload_requested.notified() => reload(app),
@@ -197,7 +264,10 @@ impl ProgramSignals {
 /// Reads the configuration again. Reading and compiling lists takes a while; the thread is this
 /// one's own.
 fn reload(app: &Arc<RunningApp>) {
-    match app.reload() {
+    service_manager::tell(ServiceNews::Reloading);
+    let outcome = app.reload();
+    service_manager::tell(ServiceNews::Ready);
+    match outcome {
         Ok(done) => {
             println!("reloaded: {} lists, {} rules, {} ms", done.lists, done.rules, done.took_ms);
         }
@@ -217,10 +287,19 @@ async fn stop(app: &RunningApp) {
     if let Err(open) = app.drain.finished(DRAIN_MAX).await {
         eprintln!("tidegate: {} connections were still open and are cut", open.0);
     }
+    app.close_console();
     app.finish_logs().await;
     app.ledger.close();
-    app.keep_caches();
-    app.flush_caches();
-    // The address is of no use to `ctl` any more; a file that cannot be removed does no harm.
-    let _ = std::fs::remove_file(app.state.path().join(state::ADDRESS_FILE));
+}
+
+impl RunningApp {
+    /// Writes what is kept in the folders, as the last thing.
+    fn leave_folders(&self) {
+        self.keep_caches();
+        self.flush_caches();
+        // Neither is of use any more; a file that cannot be removed does no harm.
+        for name in [state::ADDRESS_FILE, state::UPGRADE_SOCKET] {
+            let _ = std::fs::remove_file(self.state.path().join(name));
+        }
+    }
 }

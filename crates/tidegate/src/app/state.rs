@@ -10,13 +10,16 @@ use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+/// The socket in the state folder at which the next process asks for this one's place.
+pub(crate) const UPGRADE_SOCKET: &str = "upgrade.socket";
 /// How often, and how long, a start waits for commands that look whether the lock is held.
 const LOOKS_MAX: u32 = 10;
 const LOOK: Duration = Duration::from_millis(10);
 /// Names in the folder that are ours, and beginnings of such names.
-const OWN_NAMES: [&str; 4] = ["ca", "dns-cache", "lists", LOCK_FILE];
+const OWN_NAMES: [&str; 5] = ["ca", "dns-cache", "lists", UPGRADE_SOCKET, LOCK_FILE];
 const OWN_PREFIXES: [&str; 4] = ["admin.", "allows.", "ledger.", "policy."];
 /// Names in it that are for everybody: the authority's certificate.
 const PUBLIC: [&str; 1] = ["ca.pem"];
@@ -28,7 +31,8 @@ const FILES_MAX: usize = 10_000;
 #[derive(Debug)]
 pub(crate) struct StateDir {
     path: PathBuf,
-    _lock: File,
+    /// None while another process takes this one's place.
+    lock: Mutex<Option<File>>,
 }
 
 /// Why the folder cannot be used.
@@ -67,10 +71,23 @@ impl StateDir {
                 // What one that was killed has left says where somebody else may listen by now.
                 drop(std::fs::remove_file(path.join(ADDRESS_FILE)));
                 restrict_to_owner(path);
-                Ok(Self { path: path.into(), _lock: lock })
+                Ok(Self { path: path.into(), lock: Mutex::new(Some(lock)) })
             }
             Err(Errno::WOULDBLOCK) => Err(StateError::InUse(path.into())),
             Err(error) => Err(failed(error.into())),
+        }
+    }
+
+    /// Leaves the folder to the process that takes this one's place.
+    pub(crate) fn release(&self) {
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Takes the folder again, where none has come in this one's place.
+    pub(crate) fn take_again(&self) {
+        if let Ok(Self { lock, .. }) = Self::open(&self.path) {
+            let taken = lock.into_inner().unwrap_or_else(PoisonError::into_inner);
+            *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = taken;
         }
     }
 

@@ -15,6 +15,7 @@ mod script;
 mod serve;
 mod setup;
 mod state_place;
+mod upgrade;
 mod why;
 
 pub(crate) use command_output::{CommandFailure, ExitReason};
@@ -75,6 +76,8 @@ enum CliCommand {
         #[command(subcommand)]
         what: CtlCommand,
     },
+    /// Put this binary in the place of the running Tidegate, without a gap
+    Upgrade(upgrade::UpgradeArgs),
     /// Download files, several at once, and resume what broke off
     Get(get::GetArgs),
     /// Translate another program's configuration
@@ -210,6 +213,7 @@ pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
             CertCommand::Ca { pem: true } => cert::pem(setup),
         },
         CliCommand::Ctl { what } => control_client::ctl(&setup.state_of_running()?, &what),
+        CliCommand::Upgrade(args) => upgrade::upgrade(setup, &args),
         CliCommand::Get(args) => get::get(args),
         CliCommand::Import(args) => import::import(&args),
         CliCommand::Script { what } => match what {

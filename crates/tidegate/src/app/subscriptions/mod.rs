@@ -201,6 +201,11 @@ impl Subscriptions {
         *self.problem() = None;
     }
 
+    /// Fetches nothing any more: another process does.
+    pub(super) fn end(&self) {
+        self.set(Vec::new(), 0);
+    }
+
     /// Takes those of another plan; what is under way goes on.
     fn set(&self, all: Vec<Subscription>, now_s: u64) {
         let mut items = self.items();
