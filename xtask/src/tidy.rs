@@ -30,8 +30,8 @@ const TEXTS: [&str; 14] = [
     "rs", "toml", "md", "yaml", "yml", "json", "ts", "tsx", "js", "html", "css", "sh", "py", "txt",
 ];
 /// Files of a state folder, which hold keys and tokens and are no part of the project.
-const STATE_FILES: [&str; 5] =
-    ["admin.token", "ca.key", "ledger.db", "ledger.lock", "policy.snapshot"];
+const STATE_FILES: [&str; 6] =
+    ["admin.token", "admin.metrics-token", "ca.key", "ledger.db", "ledger.lock", "policy.snapshot"];
 /// Documents that say where things are.
 const NAMES_FILES: [&str; 2] = ["ARCHITECTURE.md", "CONTRIBUTING.md"];
 /// Larger files are data.

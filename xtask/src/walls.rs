@@ -93,6 +93,7 @@ const BELOW_DOORS: &[&str] = &[
     "process-group",
     "image-palette",
     "upload-progress",
+    "latency-histogram",
     "cgi",
     "redirector",
     "hinsightd-config",
@@ -237,6 +238,14 @@ pub(crate) const WALLS: &[Wall] = &[
     },
     system("hot-restart", "crates/hot-restart", &[], &[TLS, HTTP, LOGGING, RUN_TIME]),
     system("command-output", "crates/command-output", &[], &[RUN_TIME, HTTP, TLS, LOGGING]),
+    Wall {
+        name: "latency-histogram",
+        folder: "crates/latency-histogram",
+        floor: 0,
+        may: &[],
+        never: PURE,
+        purity: Purity::Pure,
+    },
     system("process-group", "crates/process-group", &[], &[TLS, HTTP, LOGGING]),
     system(
         "redirector",
@@ -260,7 +269,7 @@ pub(crate) const WALLS: &[Wall] = &[
     system(
         "resolver",
         "crates/resolver",
-        &["vocab", "settings", "dns-wire", "transport", "http-engine"],
+        &["vocab", "settings", "latency-histogram", "dns-wire", "transport", "http-engine"],
         &[TLS],
     ),
     system(
@@ -279,7 +288,7 @@ pub(crate) const WALLS: &[Wall] = &[
     system(
         "balancer",
         "crates/balancer",
-        &["vocab", "settings", "transport", "http-engine", "origins"],
+        &["vocab", "settings", "latency-histogram", "transport", "http-engine", "origins"],
         &[TLS],
     ),
     system("routeros", "crates/routeros", &[], &[TLS, HTTP, SYSTEM]),
@@ -390,6 +399,14 @@ pub(crate) const WALLS: &[Wall] = &[
         purity: Purity::Free,
     },
     Wall {
+        name: "metrics-page",
+        folder: "crates/metrics-page",
+        floor: 4,
+        may: &["latency-histogram", "ledger", "transport", "resolver", "admin"],
+        never: &[TLS, HTTP],
+        purity: Purity::Free,
+    },
+    Wall {
         name: "tidegate",
         folder: "crates/tidegate",
         floor: 5,
@@ -419,6 +436,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "line-console",
             "command-output",
             "control-client",
+            "metrics-page",
             "door-dns",
             "door-pixel",
             "door-proxy",

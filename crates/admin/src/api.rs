@@ -7,6 +7,7 @@
 pub(crate) mod allows;
 pub(crate) mod changes;
 pub(crate) mod counts;
+pub(crate) mod health;
 pub(crate) mod notes;
 mod origins;
 pub(crate) mod pools;
@@ -149,7 +150,6 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(pools::change_pool))
         .routes(routes!(pools::replace_servers))
         .routes(routes!(state::trust))
-        .routes(routes!(state::metrics))
         .routes(routes!(state::openapi))
         .routes(routes!(changes::reload))
         .routes(routes!(settings::config))
@@ -173,4 +173,8 @@ pub(crate) fn open() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(session::login))
         .routes(routes!(session::logout))
         .routes(routes!(state::ca_pem))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+        // It takes the metrics token besides.
+        .routes(routes!(state::metrics))
 }

@@ -117,8 +117,22 @@ pub trait ProgramControl: Send + Sync + 'static {
     /// The CA certificate, as PEM; none if no door mints certificates.
     fn ca_pem(&self) -> Option<String>;
 
+    /// Reasons why not everything that the configuration asks for is in force; none if it is.
+    fn not_ready(&self) -> Vec<NotReady>;
+
     /// Families that others add to the metrics page.
     fn metrics(&self) -> Vec<Arc<dyn Collector>>;
+}
+
+/// Reason why the program is not ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotReady {
+    /// It is ending, and lets what is under way finish.
+    Draining,
+    /// A door of the configuration listens nowhere.
+    Doors,
+    /// A list of the configuration has nothing in force.
+    Lists,
 }
 
 /// One of the gateway's pools, and what becomes of its servers.

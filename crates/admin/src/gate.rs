@@ -24,6 +24,8 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The gate.
 pub(crate) struct AuthGate {
     token: AdminToken,
+    /// Opens the metrics page alone.
+    metrics_token: AdminToken,
     listen: SocketAddr,
     hosts: Vec<DomainName>,
     sessions: OpenSessions,
@@ -44,12 +46,20 @@ impl AuthGate {
     pub(crate) fn new(
         token: AdminToken,
         state_dir: &Path,
+        metrics_token: AdminToken,
         listen: SocketAddr,
         hosts: Vec<DomainName>,
         now: Now,
     ) -> Self {
         let sessions = OpenSessions::open(state_dir, token.clone(), now);
-        Self { token, listen, hosts, sessions, failed_logins: WrongGuesses::default() }
+        Self {
+            token,
+            metrics_token,
+            listen,
+            hosts,
+            sessions,
+            failed_logins: WrongGuesses::default(),
+        }
     }
 
     /// Returns whether the request calls us by a name of ours.
@@ -122,6 +132,20 @@ impl AuthGate {
             return Ok(AuthMethod::Session);
         }
         Err(unauthorised("no token and no session"))
+    }
+
+    /// Returns whether the request may read the metrics page: by the token for it, or by what opens
+    /// everything.
+    pub(crate) fn check_metrics_pass(
+        &self,
+        headers: &HeaderMap,
+        client: IpAddr,
+        now: Now,
+    ) -> Result<(), ApiRefusal> {
+        if bearer(headers).is_some_and(|guess| self.metrics_token.is(guess)) {
+            return Ok(());
+        }
+        self.check_pass(headers, client, now).map(drop)
     }
 
     /// Lets the right token pass, whatever was sent before; a client that sends too many wrong ones

@@ -10,10 +10,10 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, ORIGIN, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
@@ -79,6 +79,23 @@ pub(crate) async fn inside(
 ) -> Result<Response, ApiRefusal> {
     app.gate.check_pass(request.headers(), asked.client, asked.now)?;
     Ok(next.run(request).await)
+}
+
+/// Refuses what a page in a browser asks for, on the listener that asks for no token: a page
+/// elsewhere could have its name lead here (DNS rebinding). Who types the address is served.
+pub(crate) async fn no_pages(request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let by_page = headers.contains_key(ORIGIN)
+        || headers.get("sec-fetch-site").is_some_and(|site| site != "none");
+    let mut response = if by_page {
+        let error = "a page in a browser asks for this";
+        let remedy = "open the address itself, or the dashboard";
+        ApiRefusal::new(StatusCode::FORBIDDEN, error, remedy).into_response()
+    } else {
+        next.run(request).await
+    };
+    harden(response.headers_mut());
+    response
 }
 
 fn harden(headers: &mut HeaderMap) {

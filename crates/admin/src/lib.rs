@@ -32,10 +32,10 @@ pub use console_settings::{
     ConsoleChoice, ConsolePlace, ConsolePlaceError, ConsoleSettings, ConsoleTrust,
 };
 pub use control::{
-    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, NameAllow, PoolChange,
-    PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
+    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, NameAllow, NotReady,
+    PoolChange, PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
 };
 pub use iso::iso;
 pub use serve::{Admin, AdminParts};
 pub use setup::{ConfigEdits, Settings};
-pub use token::{AdminToken, TOKEN_FILE, TokenError};
+pub use token::{AdminToken, METRICS_TOKEN_FILE, TOKEN_FILE, TokenError};

@@ -102,7 +102,7 @@ pub struct ProgramInfo {
 /// One place where a door listens.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListenerInfo {
-    /// `dns`, `pixel`, `proxy`, `web`, `gateway` or `admin`.
+    /// `dns`, `pixel`, `proxy`, `web`, `gateway`, `admin` or `metrics`.
     pub door: String,
     /// The address as a URL: `udp://127.0.0.1:5353`.
     pub url: String,

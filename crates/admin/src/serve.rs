@@ -15,7 +15,7 @@ use crate::setup::Settings;
 use crate::token::AdminToken;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{Method, StatusCode};
@@ -39,6 +39,8 @@ pub struct AdminParts {
     pub ledger: Ledger,
     /// The token.
     pub token: AdminToken,
+    /// The token that opens the metrics page alone.
+    pub metrics_token: AdminToken,
     /// The state folder, which keeps sessions over restarts.
     pub state_dir: PathBuf,
     /// Where the time comes from: once a request.
@@ -49,6 +51,8 @@ pub struct AdminParts {
 #[derive(Clone)]
 pub struct Admin {
     router: Router,
+    /// The metrics page and health, for the listener that has nothing else.
+    scraped: Router,
 }
 
 impl Admin {
@@ -56,7 +60,14 @@ impl Admin {
     pub fn new(settings: &Settings, parts: AdminParts) -> Self {
         let hosts = settings.hosts.iter().map(|host| host.0.clone()).collect();
         let now = (parts.clock)();
-        let gate = AuthGate::new(parts.token, &parts.state_dir, settings.listen.0, hosts, now);
+        let gate = AuthGate::new(
+            parts.token,
+            &parts.state_dir,
+            parts.metrics_token,
+            settings.listen.0,
+            hosts,
+            now,
+        );
         let app = Arc::new(ApiState::new(parts.control, parts.ledger, gate, parts.clock));
         let (guarded, mut description) = api::guarded().split_for_parts();
         let (open, open_description) = api::open().split_for_parts();
@@ -66,6 +77,12 @@ impl Admin {
         let guarded = guarded
             .layer(axum::Extension(text))
             .route_layer(from_fn_with_state(app.clone(), guard::inside));
+        let scraped = Router::new()
+            .route("/metrics", get(scrape))
+            .route("/healthz", get(api::health::healthz))
+            .route("/readyz", get(api::health::readyz))
+            .layer(from_fn(guard::no_pages))
+            .with_state(Arc::clone(&app));
         let router = guarded
             .merge(open)
             .route("/allow", get(page::show).post(page::act))
@@ -76,7 +93,13 @@ impl Admin {
             .layer(map_response(as_json))
             .layer(from_fn_with_state(app.clone(), guard::guard_request))
             .with_state(app);
-        Self { router }
+        Self { router, scraped }
+    }
+
+    /// The pages of `admin.metrics_listen`: the metrics page and health, without a token.
+    #[must_use]
+    pub fn for_scrapers(&self) -> Self {
+        Self { router: self.scraped.clone(), ..self.clone() }
     }
 
     /// Answers one request of a client.
@@ -124,6 +147,11 @@ async fn other(State(app): State<Arc<ApiState>>, asked: ApiRequest, request: Req
     assets::answer(uri, headers)
 }
 
+/// The metrics page, for whoever reaches the listener that has nothing else.
+async fn scrape(State(app): State<Arc<ApiState>>) -> Result<Response, ApiRefusal> {
+    api::state::page(&app).await
+}
+
 async fn wrong_method() -> ApiRefusal {
     ApiRefusal::new(
         StatusCode::METHOD_NOT_ALLOWED,
@@ -144,6 +172,8 @@ async fn as_json(response: Response) -> Response {
 
 #[cfg(test)]
 mod allow_tests;
+#[cfg(test)]
+mod health_tests;
 #[cfg(test)]
 mod house;
 #[cfg(test)]

@@ -24,6 +24,12 @@ pub struct Settings {
     /// address listened on. Any other name is refused, so that a hostile page cannot reach it by
     /// DNS rebinding. Default none, at most 64.
     pub hosts: Vec<Text<DomainName>>,
+    /// Where the metrics page is served besides, with `/healthz` and `/readyz` and nothing else, as
+    /// address and port such as `192.0.2.1:9054`; HTTP, and no token is asked for: whoever reaches
+    /// it may read how much is asked, and the names of lists, upstreams and servers. It is opened
+    /// at the start. Default: none, and scrapers use `listen` with the token that stands in
+    /// `admin.metrics-token` in the state folder and opens the metrics page alone.
+    pub metrics_listen: Option<Text<SocketAddr>>,
     /// Changes of this file by commands (`tidegate ctl set`, the API): `on` or `off`. `on` lets
     /// Tidegate write in the file's folder, landlock or not, where its user has the right to. It is
     /// read at the start. Default `off`.
@@ -50,6 +56,7 @@ impl Default for Settings {
         Self {
             listen: Text(SocketAddr::from((Ipv4Addr::LOCALHOST, 9053))),
             hosts: Vec::new(),
+            metrics_listen: None,
             config_edits: ConfigEdits::default(),
             console: None,
         }

@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 /// The file in the state folder.
 pub const TOKEN_FILE: &str = "admin.token";
 
+/// The file beside it with the token that opens the metrics page alone.
+pub const METRICS_TOKEN_FILE: &str = "admin.metrics-token";
+
 /// Bytes of a token as text: 32 random bytes in hexadecimal.
 const TEXT_BYTES: usize = 64;
 /// A token that somebody wrote by hand has at least so many characters, and at most so many.
@@ -38,7 +41,19 @@ impl AdminToken {
     /// Reads the token of a state folder, or makes one. A file that others can read is closed to
     /// them.
     pub fn open(state_dir: &Path) -> Result<Self, TokenError> {
-        let path = state_dir.join(TOKEN_FILE);
+        Self::open_file(state_dir.join(TOKEN_FILE))
+    }
+
+    /// The token for the metrics page, read or made in the same way. Where that cannot be done, one
+    /// for this run alone, which nobody knows.
+    pub fn open_for_metrics(state_dir: &Path) -> Result<Self, TokenError> {
+        match Self::open_file(state_dir.join(METRICS_TOKEN_FILE)) {
+            Err(TokenError::Io(..) | TokenError::Malformed(_)) => Ok(Self(random_hex()?.into())),
+            opened => opened,
+        }
+    }
+
+    fn open_file(path: PathBuf) -> Result<Self, TokenError> {
         let failed = |error| TokenError::Io(path.clone(), error);
         match fs::read_to_string(&path) {
             Ok(text) => {

@@ -10,12 +10,14 @@ use crate::estimate::LatencyEstimate;
 use crate::outlier_ejection::{AttemptOutcome, HealthVerdict, OutlierEjection, ServerRecord};
 use crate::settings::{ResolveChoice, ServerDetails};
 use http::HeaderValue;
+use latency_histogram::LatencyHistogram;
 use origins::OriginServer as Address;
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use vocab::{DomainName, Now};
 
 /// Time for which a failure counts in the average. A server that fails at once must not look fast.
@@ -79,6 +81,8 @@ pub(crate) struct PooledServer {
     check_due_ms: AtomicU64,
     answers: AtomicU64,
     failures: AtomicU64,
+    /// Times that answers took to begin.
+    pub(crate) times: LatencyHistogram,
 }
 
 /// Holds how a server came into its pool: by a name.
@@ -162,6 +166,7 @@ impl PooledServer {
             check_due_ms: AtomicU64::new(0),
             answers: AtomicU64::new(0),
             failures: AtomicU64::new(0),
+            times: LatencyHistogram::default(),
         }
     }
 
@@ -327,6 +332,7 @@ impl PooledServer {
 
     /// Notes how long an answer took to begin.
     pub(crate) fn took(&self, took_us: u32, now: Now) {
+        self.times.add(Duration::from_micros(took_us.into()));
         self.estimate.sample(took_us, now);
     }
 

@@ -203,6 +203,10 @@ fn listeners(file: &ConfigFile) -> Vec<(String, Listen)> {
     let mut all: Vec<_> = DOOR_SECTIONS.iter().flat_map(|door| (door.listeners)(file)).collect();
     let admin = Listen { scheme: Scheme::Http, address: file.admin.listen.0, path: String::new() };
     all.push(("admin.listen".into(), admin));
+    if let Some(metrics) = &file.admin.metrics_listen {
+        let listen = Listen { scheme: Scheme::Http, address: metrics.0, path: String::new() };
+        all.push(("admin.metrics_listen".into(), listen));
+    }
     let console = file.admin.console.as_ref().and_then(|it| it.settings().place().ok());
     if let Some(ConsolePlace::Loopback(address)) = console {
         let console = Listen { scheme: Scheme::Tcp, address, path: String::new() };

@@ -8,6 +8,7 @@ use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use transport::tls::CertificateFacts;
 use transport::{ConnectionLimits, Drain, Stream};
 use vocab::{Listen, Scheme};
 
@@ -29,6 +30,11 @@ pub trait HttpDoor: Any + Send + Sync {
     /// The requests that are within their bodies; none at a door that passes no body on.
     fn unfinished_requests(&self) -> Option<UnfinishedCounts> {
         None
+    }
+
+    /// The certificates that it presents now; none where it has none of its own.
+    fn certificates(&self) -> Vec<CertificateFacts> {
+        Vec::new()
     }
 
     /// Waits until what is on its way to disk is there: before the program ends.

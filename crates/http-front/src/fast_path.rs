@@ -3,7 +3,7 @@
 //! Nothing is allocated here but the row that the ledger keeps. It reads and decides nothing.
 //! Called by the doors' `quick`.
 
-use ledger::{EventSubject, Ledger, RequestEvent};
+use ledger::{CountedRequest, EventSubject, Ledger, RequestEvent};
 use std::cell::RefCell;
 use std::net::IpAddr;
 use vocab::{Action, Caching, Cause, Door, Now, RequestKind, Source};
@@ -57,7 +57,8 @@ impl FastPathEvent<'_> {
     #[inline]
     pub fn record(&self, ledger: &Ledger) {
         if !ledger.wants_row(self.action) {
-            return ledger.count(self.door, self.action, self.source, self.took_us);
+            let Self { door, action, source, took_us, status, bytes, .. } = *self;
+            return ledger.count(&CountedRequest { door, action, source, took_us, status, bytes });
         }
         ledger.record(RequestEvent {
             at: self.at,

@@ -9,6 +9,7 @@ mod certificates;
 mod connection;
 mod door;
 mod fast_path;
+mod health;
 mod hooks;
 mod limits;
 mod listen_check;
@@ -26,6 +27,7 @@ pub use crate::certificates::{
 pub use crate::connection::{ConnectionContext, ConnectionSecurity};
 pub use crate::door::{HttpDoor, ServeFuture};
 pub use crate::fast_path::{FastPathEvent, with_url};
+pub use crate::health::HealthPath;
 pub use crate::hooks::{HookSettings, HookVisit, MessageHooks};
 pub use crate::limits::{ConnectionCaps, DoorLimits};
 pub use crate::listen_check::check_listen;

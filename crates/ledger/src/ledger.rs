@@ -5,7 +5,7 @@
 //! they take milliseconds and belong on no core's thread. Opened once, by the binary.
 
 use crate::clock::{self, Clock};
-use crate::counters::LedgerCounters;
+use crate::counters::{CountedRequest, LedgerCounters};
 use crate::error::OpenError;
 use crate::event::RequestEvent;
 use crate::metrics;
@@ -24,7 +24,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use vocab::{Action, Door, Now, Source};
+use vocab::{Action, Door, Now};
 
 /// The ledger. Clones are handles to the same one; the last one dropped closes it.
 #[derive(Clone)]
@@ -87,7 +87,7 @@ impl Ledger {
     pub fn record(&self, event: RequestEvent) {
         let shared = &*self.inner.shared;
         let here = LedgerCounters::shard_here();
-        shared.counters.count(here, event.door, event.action, event.source, event.duration_us);
+        shared.counters.count(here, &CountedRequest::of(&event));
         if self.wants_row(event.action) && shared.queue.push(here, &event) == Err(QueueFull) {
             shared.dropped_queue.fetch_add(1, Relaxed);
         }
@@ -95,9 +95,8 @@ impl Ledger {
 
     /// Counts one request that becomes no row: what [`Ledger::record`] does less the row. A hot
     /// path asks [`Ledger::wants_row`] first and spares itself the making of the event.
-    pub fn count(&self, door: Door, action: Action, source: Source, took_us: u32) {
-        let counters = &self.inner.shared.counters;
-        counters.count(LedgerCounters::shard_here(), door, action, source, took_us);
+    pub fn count(&self, request: &CountedRequest) {
+        self.inner.shared.counters.count(LedgerCounters::shard_here(), request);
     }
 
     /// True if a request with this action becomes a row.

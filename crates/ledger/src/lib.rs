@@ -14,6 +14,7 @@ mod event;
 mod ledger;
 mod metrics;
 mod notes;
+mod page;
 mod queue;
 mod report;
 mod row_facts;
@@ -24,6 +25,7 @@ mod store;
 mod tests;
 mod writer;
 
+pub use counters::CountedRequest;
 pub use error::OpenError;
 pub use event::{CUT_MARK, EventSubject, NAME_BYTES_MAX, NameText, RequestEvent, URL_BYTES_MAX};
 pub use ledger::{Ledger, open};

@@ -150,6 +150,9 @@ impl ProgramControl for Program {
     fn ca_pem(&self) -> Option<String> {
         None
     }
+    fn not_ready(&self) -> Vec<admin::NotReady> {
+        Vec::new()
+    }
     fn metrics(&self) -> Vec<Arc<dyn Collector>> {
         Vec::new()
     }

@@ -31,6 +31,8 @@ struct ConnectionTable {
     refused_full: AtomicU64,
     refused_client: AtomicU64,
     exhausted: AtomicU64,
+    received_bytes: AtomicU64,
+    sent_bytes: AtomicU64,
 }
 
 /// Outcome of connections so far.
@@ -46,6 +48,17 @@ pub struct ConnectionCounts {
     pub refused_client: u64,
     /// Pauses of accepting because descriptors or memory had run out.
     pub exhausted: u64,
+    /// Bytes that came over them, TLS included: told when a connection waits or closes.
+    pub received_bytes: u64,
+    /// Bytes that went out over them.
+    pub sent_bytes: u64,
+}
+
+/// Bytes that moved over a connection and are not counted yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MovedBytes {
+    pub(crate) received: u64,
+    pub(crate) sent: u64,
 }
 
 /// Permission of one connection to be open, under the caps and in the drain; dropping it gives it
@@ -76,6 +89,8 @@ impl ConnectionLimits {
             refused_full: AtomicU64::new(0),
             refused_client: AtomicU64::new(0),
             exhausted: AtomicU64::new(0),
+            received_bytes: AtomicU64::new(0),
+            sent_bytes: AtomicU64::new(0),
         }))
     }
 
@@ -93,6 +108,8 @@ impl ConnectionLimits {
             refused_full: self.0.refused_full.load(Relaxed),
             refused_client: self.0.refused_client.load(Relaxed),
             exhausted: self.0.exhausted.load(Relaxed),
+            received_bytes: self.0.received_bytes.load(Relaxed),
+            sent_bytes: self.0.sent_bytes.load(Relaxed),
         }
     }
 
@@ -157,6 +174,16 @@ impl ConnectionTable {
 }
 
 impl ConnectionPermit {
+    /// Adds what has moved over the connection.
+    pub(crate) fn count_bytes(&self, moved: MovedBytes) {
+        if moved.received > 0 {
+            self.table.received_bytes.fetch_add(moved.received, Relaxed);
+        }
+        if moved.sent > 0 {
+            self.table.sent_bytes.fetch_add(moved.sent, Relaxed);
+        }
+    }
+
     /// Counts from now on as a connection of `peer`, unless that has too many.
     pub(crate) fn reassign(&mut self, peer: IpAddr) -> bool {
         let client = client_of(peer);

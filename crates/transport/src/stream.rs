@@ -7,7 +7,7 @@
 //! less); a tunnel asks for it with [`Stream::shutdown_write`]. Made by [`crate::accept_loop`] and
 //! [`dial`].
 
-use crate::connection_limits::ConnectionPermit;
+use crate::connection_limits::{ConnectionPermit, MovedBytes};
 use crate::dial_options::DialOptions;
 use crate::outbox::{self, GatheredSocket, GatheredWrite};
 use crate::sys;
@@ -35,6 +35,8 @@ use tokio::task::coop;
 const BYTES_PER_UNIT: usize = 2048;
 /// Bytes that one call gives to the kernel: what a task may move in a turn.
 const SENT_AT_ONCE_MAX: usize = 256 << 10;
+/// Bytes sent that are not counted yet, at most.
+const MOVED_UNTOLD_MAX: u64 = 1 << 20;
 
 /// A connection.
 #[derive(Debug)]
@@ -45,6 +47,9 @@ pub struct Stream {
     local: Option<SocketAddr>,
     /// Place under the caps and in the drain, given up when the connection closes.
     permit: Option<ConnectionPermit>,
+    /// Told to the permit when the connection waits or closes: connections of all cores count at
+    /// one place, which none asks for at each read.
+    moved: MovedBytes,
 }
 
 #[derive(Debug)]
@@ -114,7 +119,7 @@ async fn dial_unbounded(address: SocketAddr, options: &DialOptions) -> io::Resul
         }
         Err(why) => return Err(why.into()),
     };
-    Ok(Stream { socket, peer: address, local: None, permit: None })
+    Ok(Stream { socket, peer: address, local: None, permit: None, moved: MovedBytes::default() })
 }
 
 impl Stream {
@@ -124,14 +129,16 @@ impl Stream {
         local: Option<SocketAddr>,
         permit: ConnectionPermit,
     ) -> Self {
-        Self { socket: StreamSocket::Free(socket), peer, local, permit: Some(permit) }
+        let (socket, moved) = (StreamSocket::Free(socket), MovedBytes::default());
+        Self { socket, peer, local, permit: Some(permit), moved }
     }
 
     /// Takes over a connection of the standard library.
     pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         let peer = stream.peer_addr()?;
-        Ok(Self { socket: StreamSocket::Free(stream.into()), peer, local: None, permit: None })
+        let (socket, moved) = (StreamSocket::Free(stream.into()), MovedBytes::default());
+        Ok(Self { socket, peer, local: None, permit: None, moved })
     }
 
     /// The other end.
@@ -250,6 +257,13 @@ impl Stream {
         }
     }
 
+    /// Tells the permit what has moved.
+    fn count_moved_bytes(&mut self) {
+        if let Some(permit) = &self.permit {
+            permit.count_bytes(std::mem::take(&mut self.moved));
+        }
+    }
+
     /// Writes `pieces`: at once, with what its core sends next, or when the socket has room.
     fn poll_send(
         &mut self,
@@ -293,6 +307,7 @@ fn write_now(socket: BorrowedFd<'_>, pieces: &[IoSlice<'_>]) -> rustix::io::Resu
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        self.count_moved_bytes();
         if let StreamSocket::Registered(socket) = &self.socket {
             socket.keep_until_sent(&mut self.permit);
         }
@@ -326,6 +341,33 @@ impl AsFd for Stream {
 impl AsyncRead for Stream {
     fn poll_read(
         mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let outcome = self.poll_receive(cx, buf);
+        if outcome.is_pending() {
+            self.count_moved_bytes();
+        } else {
+            self.moved.received += (buf.filled().len() - before) as u64;
+        }
+        outcome
+    }
+}
+
+impl Stream {
+    fn note_sent(&mut self, outcome: &Poll<io::Result<usize>>) {
+        if let Poll::Ready(Ok(count)) = outcome {
+            self.moved.sent += *count as u64;
+        }
+        // A long download never waits for its client's next request.
+        if self.moved.sent > MOVED_UNTOLD_MAX {
+            self.count_moved_bytes();
+        }
+    }
+
+    fn poll_receive(
+        &mut self,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
@@ -369,7 +411,9 @@ impl AsyncWrite for Stream {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let bytes = &bytes[..bytes.len().min(SENT_AT_ONCE_MAX)];
-        self.poll_send(cx, &[IoSlice::new(bytes)])
+        let outcome = self.poll_send(cx, &[IoSlice::new(bytes)]);
+        self.note_sent(&outcome);
+        outcome
     }
 
     fn poll_write_vectored(
@@ -377,7 +421,9 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.poll_send(cx, pieces)
+        let outcome = self.poll_send(cx, pieces);
+        self.note_sent(&outcome);
+        outcome
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -32,7 +32,7 @@ pub use files::{
 pub use handshake_error::{DistrustSign, HandshakeError};
 pub use handshake_permit::HANDSHAKES_PER_CORE_MAX;
 pub use hello::{HELLO_BYTES_MAX, HelloFacts, PREFIX_BYTES, peek_hello};
-pub use identity::{OwnCertificate, OwnName, ServerIdentity};
+pub use identity::{CertificateFacts, OwnCertificate, OwnName, ServerIdentity};
 pub use pins::{PINS_MAX, VerifyMode, key_pin};
 pub use server::{HANDSHAKE_DEADLINE, ServerTls, SessionSecrets, TlsStream, TlsVersion};
 pub(crate) use server_config::server_config;

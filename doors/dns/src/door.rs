@@ -28,8 +28,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Once, PoisonError};
-use transport::tls::ServerIdentity;
-use transport::{ConnectionLimits, Cores, Drain};
+use transport::tls::{CertificateFacts, ServerIdentity};
+use transport::{ConnectionCounts, ConnectionLimits, Cores, Drain};
 use vocab::Listen;
 
 /// Holds what the door is made of; the binary owns each and hands it in.
@@ -179,6 +179,17 @@ impl DnsDoor {
     pub fn listeners(&self) -> Vec<Listen> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.listeners.iter().flat_map(OpenListener::list).collect()
+    }
+
+    /// The certificate of its encrypted listeners, if there is one.
+    pub fn certificate(&self) -> Option<CertificateFacts> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.identity.as_ref().and_then(ServerIdentity::facts)
+    }
+
+    /// Counts of the connections of its listeners.
+    pub fn connections(&self) -> ConnectionCounts {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).limits.counts()
     }
 
     /// Returns what its settings answer by themselves: for whoever dials a name.

@@ -8,7 +8,7 @@ use crate::dns_request::DnsRequest;
 use crate::findings::{ReviewedAnswer, RunFindings};
 use crate::view::RequestView;
 use dns_wire::Rcode;
-use ledger::{EventSubject, RequestEvent};
+use ledger::{CountedRequest, EventSubject, RequestEvent};
 use vocab::{Action, Caching, Cause, Door, Name, RequestKind, Source};
 
 /// Records a question that was answered.
@@ -23,7 +23,9 @@ pub(crate) fn answered(
     let ledger = &view.shared.ledger;
     let took_us = took_us(asked.caller);
     if !ledger.wants_row(action) {
-        return ledger.count(Door::Dns, action, source, took_us);
+        let (status, bytes) = (rcode_of(reply), reply.len() as u32);
+        let door = Door::Dns;
+        return ledger.count(&CountedRequest { door, action, source, took_us, status, bytes });
     }
     ledger.record(RequestEvent {
         at: asked.caller.now,

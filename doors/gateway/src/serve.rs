@@ -6,14 +6,16 @@ use crate::caller::{ClientConnection, HandshakeInfo};
 use crate::door::GatewayDoor;
 use crate::request;
 use crate::secure::client_cert;
-use http_engine::{HttpVersions, Limits, UnfinishedCounts, serve};
+use http::{Request, Response};
+use http_engine::{Body, HttpVersions, Limits, UnfinishedCounts, serve};
 use http_front::{
-    ConnectionContext, ConnectionSecurity, HttpDoor, ServeFuture, accept_tls, http_versions,
-    introduced,
+    ConnectionContext, ConnectionSecurity, HealthPath, HttpDoor, ServeFuture, accept_tls,
+    http_versions, introduced,
 };
 use origins::{BecomesTunnel, ClientStream};
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
+use transport::tls::CertificateFacts;
 use transport::{ConnectionLimits, Drain, Stream};
 use vocab::{Door, Listen, Scheme};
 
@@ -35,6 +37,10 @@ impl HttpDoor for GatewayDoor {
 
     fn unfinished_requests(&self) -> Option<UnfinishedCounts> {
         Some(self.limits.unfinished_requests())
+    }
+
+    fn certificates(&self) -> Vec<CertificateFacts> {
+        self.setup().secure.as_ref().map_or_else(Vec::new, |it| it.server().certificates())
     }
 
     fn serve(self: Arc<Self>, scheme: Scheme, stream: Stream, drain: Drain) -> ServeFuture {
@@ -87,6 +93,11 @@ impl GatewayDoor {
         self.carry_http(stream, terms, connection, drain).await;
     }
 
+    /// The answer to who asks whether the door serves, if somebody does.
+    fn health<B>(&self, request: &Request<B>) -> Option<Response<Body>> {
+        HealthPath::answer(self.setup().settings.health.as_ref(), request)
+    }
+
     async fn carry_http<S>(
         self: Arc<Self>,
         stream: S,
@@ -102,7 +113,10 @@ impl GatewayDoor {
             let admitted = door.limits.admit(incoming, || connection.context.customer());
             async move {
                 match admitted {
-                    Ok(incoming) => Box::pin(request::answer(&door, &connection, incoming)).await,
+                    Ok(incoming) => match door.health(&incoming) {
+                        Some(answer) => answer,
+                        None => Box::pin(request::answer(&door, &connection, incoming)).await,
+                    },
                     Err(too_many) => too_many.answer(),
                 }
             }

@@ -34,8 +34,8 @@ pub(crate) use self::rewrite::{HostSent, HostSetting};
 pub use self::routes::RouteSettings;
 pub use self::uploads::{UploadMode, UploadSettings, UploadThreshold};
 use balancer::PoolSettings;
-use http_front::ConnectionCaps;
 pub use http_front::{CertificateSettings, ClientCertificate};
+use http_front::{ConnectionCaps, HealthPath};
 use origins::AnswerHeadSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,10 @@ pub struct Settings {
     /// True if `http` listeners take HTTP/2 too, from clients that know beforehand that they may
     /// (RFC 9113 §3.3): gRPC does. Default false.
     pub h2c: bool,
+    /// A path at which the door itself answers 200 to `GET` and `HEAD`, for load balancers that ask
+    /// whether it serves: `/healthz`. It stands before routes, passwords, limits and the policy,
+    /// and is not recorded. Default: none.
+    pub health: Option<HealthPath>,
     /// The networks of proxies in front that say who the client is by the PROXY protocol, version 1
     /// or
     /// 2. Where there are some, every connection must come from them and begin so; any other is
@@ -129,6 +133,7 @@ impl Default for Settings {
             listen: vec![Text(listen)],
             tls: TlsSettings::default(),
             h2c: false,
+            health: None,
             proxy_protocol: Vec::new(),
             client: ClientSettings::default(),
             pools: BTreeMap::new(),
@@ -251,7 +256,8 @@ impl Settings {
         let tls = self.tls.check(https).into_iter().map(|it| it.under("tls"));
         let client = self.client.check().into_iter().map(|it| it.under("client"));
         let headers = self.headers.check().into_iter().map(|it| it.under("headers"));
-        let mut complaints: Vec<_> = tls.chain(client).chain(headers).collect();
+        let health = self.health.as_ref().and_then(HealthPath::check);
+        let mut complaints: Vec<_> = tls.chain(client).chain(headers).chain(health).collect();
         if self.h2c && https == HttpsUse::Everywhere {
             complaints.push(
                 Complaint::new("h2c", "every listener speaks TLS, so this is not used")

@@ -9,14 +9,17 @@ use crate::fast_path::ProxyFastPath;
 use crate::request;
 use crate::socks::{SocksLogin, accept_socks};
 use crate::transparent::{self, FirstWords};
-use http_engine::{HttpVersions, Limits, UnfinishedCounts, serve_with_fast_path};
+use http::{Request, Response};
+use http_engine::{Body, HttpVersions, Limits, UnfinishedCounts, serve_with_fast_path};
 use http_front::{
-    ConnectionContext, ConnectionSecurity, HttpDoor, ServeFuture, accept_tls, http_versions,
+    ConnectionContext, ConnectionSecurity, HealthPath, HttpDoor, ServeFuture, accept_tls,
+    http_versions,
 };
 use origins::{BecomesTunnel, ClientStream};
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
+use transport::tls::CertificateFacts;
 use transport::{ConnectionLimits, Drain, Stream};
 use vocab::{Door, Listen, Scheme};
 
@@ -31,6 +34,10 @@ impl HttpDoor for ProxyDoor {
 
     fn unfinished_requests(&self) -> Option<UnfinishedCounts> {
         Some(self.limits.unfinished_requests())
+    }
+
+    fn certificates(&self) -> Vec<CertificateFacts> {
+        self.setup().secure.as_ref().map_or_else(Vec::new, |it| it.server().certificates())
     }
 
     fn serve(self: Arc<Self>, scheme: Scheme, stream: Stream, drain: Drain) -> ServeFuture {
@@ -132,6 +139,14 @@ impl ProxyDoor {
         }
     }
 
+    /// The answer to who asks whether the proxy serves, if somebody does. With an authority, or on
+    /// its way to others, the request is for somebody else's page.
+    fn health<B>(&self, from: &ProxyConnection, request: &Request<B>) -> Option<Response<Body>> {
+        let is_own = request.uri().authority().is_none() && from.intercepted.is_none();
+        let setup = self.setup();
+        HealthPath::answer(setup.settings.health.as_ref().filter(|_| is_own), request)
+    }
+
     async fn carry_http<S>(
         self: Arc<Self>,
         stream: S,
@@ -148,7 +163,10 @@ impl ProxyDoor {
             let (door, connection) = (Arc::clone(&self), Arc::clone(&connection));
             async move {
                 match door.limits.admit(incoming, || connection.context.customer()) {
-                    Ok(incoming) => request::answer(&door, &connection, incoming).await,
+                    Ok(incoming) => match door.health(&connection, &incoming) {
+                        Some(answer) => answer,
+                        None => request::answer(&door, &connection, incoming).await,
+                    },
                     Err(too_many) => too_many.answer(),
                 }
             }

@@ -17,7 +17,7 @@ pub use self::parents::{ParentHosts, ParentSettings, ParentsOf};
 pub use self::passing::{ConnectSni, FieldDisclosure, RefererPolicy};
 
 use http_engine::upgrade::WEBSOCKET;
-use http_front::ConnectionCaps;
+use http_front::{ConnectionCaps, HealthPath};
 use origins::{AnswerHeadSettings, DestinationScope, FamilyChoice, OutgoingAddresses};
 use redirector::RedirectorSettings;
 use schemars::JsonSchema;
@@ -39,6 +39,10 @@ pub struct Settings {
     /// from clients that know of no proxy: by NAT (`redirect` of nftables, `REDIRECT` of iptables),
     /// or as they are (`tproxy`, `TPROXY`; needs `CAP_NET_ADMIN`). Default `http://127.0.0.1:3128`.
     pub listen: Vec<Text<Listen>>,
+    /// A path at which the proxy itself answers 200 to `GET` and `HEAD` that are sent to it as to a
+    /// web server, for load balancers that ask whether it serves: `/healthz`. No password is asked
+    /// for, and nothing recorded. Default: none.
+    pub health: Option<HealthPath>,
     /// SOCKS5 at the `http` listeners beside HTTP (RFC 1928, RFC 1929): a client's `CONNECT`, under
     /// the rules of tunnels. Default false.
     pub socks5: bool,
@@ -160,6 +164,7 @@ impl Default for Settings {
         };
         Self {
             listen: vec![Text(listen)],
+            health: None,
             socks5: false,
             clients: private_networks(),
             auth: None,

@@ -21,6 +21,7 @@ use http_engine::conditional::{Precondition, precondition};
 use http_engine::fast_path::{FastPath, FastReply, SimpleMethod, SimpleRequest};
 use http_engine::{authority, kind};
 use http_front::{FastPathEvent, page_of_fields, with_url};
+use ledger::CountedRequest;
 use policy::{Ask, Policy, Verdict};
 use std::sync::Arc;
 use std::time::Instant;
@@ -152,7 +153,14 @@ impl WebFastPath {
         let ledger = &self.0.door.parts.ledger;
         let source = Source::File;
         match asked {
-            None => ledger.count(vocab::Door::Web, verdict.action, source, took_us),
+            None => ledger.count(&CountedRequest {
+                door: vocab::Door::Web,
+                action: verdict.action,
+                source,
+                took_us,
+                status: written.status,
+                bytes: written.bytes,
+            }),
             Some(asked) => {
                 let event = FastPathEvent {
                     at: now,

@@ -15,6 +15,7 @@ use http_front::{
 };
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
+use transport::tls::CertificateFacts;
 use transport::{ConnectionLimits, Drain, Stream};
 use vocab::{Door, Listen, Scheme};
 
@@ -30,6 +31,10 @@ impl HttpDoor for WebDoor {
 
     fn unfinished_requests(&self) -> Option<UnfinishedCounts> {
         Some(self.limits.unfinished_requests())
+    }
+
+    fn certificates(&self) -> Vec<CertificateFacts> {
+        self.state().listeners.certificates()
     }
 
     fn serve(self: Arc<Self>, scheme: Scheme, stream: Stream, drain: Drain) -> ServeFuture {

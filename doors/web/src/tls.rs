@@ -12,7 +12,9 @@ use http_front::{CertificateOpener, check_certificate, client_certificates, http
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
-use transport::tls::{Alpn, ClientCertificates, FilesWatch, OwnCertificate, OwnName, SiteIdentity};
+use transport::tls::{
+    Alpn, CertificateFacts, ClientCertificates, FilesWatch, OwnCertificate, OwnName, SiteIdentity,
+};
 use transport::{Drain, ServerTls, Stream};
 use vocab::{Complaint, Door, Network, Scheme};
 
@@ -64,6 +66,15 @@ impl ListenerFronts {
             }
         }
         Ok(Self { fronts, _watch: opener.watch(Door::Web, &parts.log) })
+    }
+
+    /// The certificates presented now.
+    pub(crate) fn certificates(&self) -> Vec<CertificateFacts> {
+        self.fronts
+            .iter()
+            .filter_map(|front| front.tls.as_ref())
+            .flat_map(ServerTls::certificates)
+            .collect()
     }
 
     /// The front that a connection came to; none where every connection begins with its request.

@@ -10,8 +10,8 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use bytes::Bytes;
-use http::StatusCode;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use http::{HeaderMap, StatusCode};
 use std::sync::Arc;
 
 /// How the running Tidegate does.
@@ -108,7 +108,8 @@ pub(crate) async fn ca_pem(State(app): State<Arc<ApiState>>) -> Result<Response,
     Ok((fields, pem).into_response())
 }
 
-/// Counters and histograms, in the text format that Prometheus reads. A scraper sends the token as
+/// Counters and histograms, in the text format that Prometheus reads. A scraper sends the token of
+/// `admin.metrics-token` in the state folder, which opens this page alone, or the admin's, as
 /// `Authorization: Bearer`.
 #[utoipa::path(get, path = "/metrics", responses(
     (status = 200, body = String, content_type = "application/openmetrics-text"),
@@ -116,8 +117,15 @@ pub(crate) async fn ca_pem(State(app): State<Arc<ApiState>>) -> Result<Response,
 ))]
 pub(crate) async fn metrics(
     State(app): State<Arc<ApiState>>,
-    _asked: ApiRequest,
+    asked: ApiRequest,
+    headers: HeaderMap,
 ) -> Result<Response, ApiRefusal> {
+    app.gate.check_metrics_pass(&headers, asked.client, asked.now)?;
+    page(&app).await
+}
+
+/// The page itself, for whoever may read it.
+pub(crate) async fn page(app: &Arc<ApiState>) -> Result<Response, ApiRefusal> {
     let page = app.ask(|app| app.ledger.metrics_text(&app.control.metrics())).await?;
     let fields = [(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")];
     Ok((fields, page).into_response())

@@ -1,8 +1,8 @@
 //! An admin to ask, with a program, a ledger and a token of its own.
 
 use crate::control::{
-    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, NameAllow, PoolChange,
-    PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
+    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, NameAllow, NotReady,
+    PoolChange, PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
 };
 use crate::model::{
     AllowInfo, ApiProblem, CachePage, CachedSite, CachedUrl, ClientTrust, ConfigText, DnsCacheInfo,
@@ -187,6 +187,9 @@ impl ProgramControl for Program {
     fn ca_pem(&self) -> Option<String> {
         Some("-----BEGIN CERTIFICATE-----\n".into())
     }
+    fn not_ready(&self) -> Vec<NotReady> {
+        if self.broken.load(Relaxed) { vec![NotReady::Lists] } else { Vec::new() }
+    }
     fn metrics(&self) -> Vec<Arc<dyn ledger::Collector>> {
         Vec::new()
     }
@@ -206,7 +209,7 @@ pub(super) struct House {
     pub(super) program: Arc<Program>,
     pub(super) ledger: Ledger,
     pub(super) token: String,
-    _folder: Folder,
+    folder: Folder,
 }
 
 pub(super) struct Answer {
@@ -234,6 +237,11 @@ impl Answer {
 }
 
 impl House {
+    /// The state folder.
+    pub(super) fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
     pub(super) fn new() -> Self {
         Self::with(&Settings::default())
     }
@@ -249,11 +257,12 @@ impl House {
             control: program.clone(),
             ledger: ledger.clone(),
             token,
+            metrics_token: AdminToken::open_for_metrics(folder.path()).unwrap(),
             state_dir: folder.path().into(),
             clock: transport::clock::now,
         };
         let admin = Admin::new(settings, parts);
-        Self { admin, program, ledger, token: text, _folder: folder }
+        Self { admin, program, ledger, token: text, folder }
     }
 
     pub(super) async fn ask(

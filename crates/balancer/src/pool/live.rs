@@ -9,6 +9,7 @@ use super::{PoolMembers, ServerPool};
 use crate::server::{PooledServer, ServerStanding};
 use crate::servers_file::ServersFileError;
 use crate::settings::{SERVERS_MAX, ServerDetails, ServerSettings, WEIGHT_MAX};
+use latency_histogram::LatencyFigures;
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
@@ -80,6 +81,8 @@ pub struct ServerState {
     /// Time that its answers took to begin when it was last asked, in microseconds: an average that
     /// believes a slow one at once; 0 while nobody has asked.
     pub latency_us: u64,
+    /// Times that its answers took to begin.
+    pub times: LatencyFigures,
 }
 
 /// Tells what is to change in a pool.
@@ -310,6 +313,7 @@ impl PooledServer {
             answers: counts.answers,
             failures: counts.failures,
             latency_us: self.estimate.last_us().unwrap_or(0).into(),
+            times: self.times.figures(),
         }
     }
 }

@@ -145,7 +145,14 @@ fn the_settings_say_what_becomes_a_row_and_everything_is_counted() {
     assert!(ledger.wants_row(Action::Block) && !ledger.wants_row(Action::Pass));
     ledger.record(event("www.example", Action::Pass));
     ledger.record(event("ads.example", Action::Block));
-    ledger.count(Door::Dns, Action::Pass, Source::Cache, 7);
+    ledger.count(&CountedRequest {
+        door: Door::Dns,
+        action: Action::Pass,
+        source: vocab::Source::Cache,
+        took_us: 7,
+        status: 0,
+        bytes: 60,
+    });
     assert_eq!(subjects(&ledger, &RowFilter::default()), ["ads.example"]);
     ledger.apply(&Settings { log: LogScope::None, ..Settings::default() });
     ledger.record(event("ads.example", Action::Block));

@@ -23,7 +23,15 @@ fn store_names(store: &mut LedgerStore, names: &[&str], at_ms: u64) -> Result<()
     for name in names {
         let at = Now { unix_ms: at_ms, mono_ms: 0 };
         queue.push(0, &RequestEvent { at, ..event(name, Action::Block) }).unwrap();
-        counters.count(0, Door::Dns, Action::Block, Source::Policy, 1);
+        let request = crate::CountedRequest {
+            door: Door::Dns,
+            action: Action::Block,
+            source: Source::Policy,
+            took_us: 1,
+            status: 0,
+            bytes: 0,
+        };
+        counters.count(0, &request);
     }
     let mut buffers = Vec::new();
     queue.drain(&mut buffers);

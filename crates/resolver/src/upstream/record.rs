@@ -2,6 +2,7 @@
 //!
 //! Written by whichever engine asks it, read by anyone.
 
+use latency_histogram::{LatencyFigures, LatencyHistogram};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,6 +28,8 @@ pub(crate) struct UpstreamRecord {
     unverified: AtomicU64,
     /// Microseconds; 0 is not known yet.
     mean_us: AtomicU64,
+    /// Times of answers.
+    times: LatencyHistogram,
     failures_in_row: AtomicU32,
     ejected_until_ms: AtomicU64,
 }
@@ -61,6 +64,8 @@ pub struct UpstreamStats {
     pub unverified: u64,
     /// Smoothed time to an answer; none before the first.
     pub mean_time: Option<Duration>,
+    /// Times to its answers.
+    pub times: LatencyFigures,
     /// Whether it is put aside for now after failures in a row.
     pub status: UpstreamStanding,
 }
@@ -95,6 +100,7 @@ impl UpstreamRecord {
 
     pub(crate) fn answered(&self, took: Duration) {
         self.answered.fetch_add(1, Ordering::Relaxed);
+        self.times.add(took);
         self.failures_in_row.store(0, Ordering::Relaxed);
         self.ejected_until_ms.store(0, Ordering::Relaxed);
         self.mean(took);
@@ -183,6 +189,7 @@ impl UpstreamTable {
                 timeouts: count(&record.timeouts),
                 unverified: count(&record.unverified),
                 mean_time: record.mean_time(),
+                times: record.times.figures(),
                 status: record.status(now),
             })
             .collect()

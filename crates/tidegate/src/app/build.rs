@@ -27,6 +27,7 @@ use door_pixel::PixelDoor;
 use door_web::WebDoor;
 use http_engine::UnfinishedCounts;
 use ledger::RuleTexts;
+use metrics_page::ReloadRecord;
 use origins::Dialer;
 use policy::Policy;
 use resolver::Resolver;
@@ -89,6 +90,7 @@ pub(super) fn start(
         caches: CacheFiles::default(),
         reload_requested: Arc::default(),
         subscriptions: Subscriptions::default(),
+        reloads: ReloadRecord::started(transport::clock::now().unix_secs()),
         compiling: Mutex::default(),
         editing: Mutex::default(),
         console: OnceLock::default(),
@@ -175,7 +177,7 @@ impl RunningApp {
         if let Some(dns) = &running.doors.dns {
             all.extend(dns.listeners().into_iter().map(|listen| ("dns", listen)));
         }
-        for name in HTTP_DOORS.iter().map(|entry| entry.door.as_str()).chain(["admin"]) {
+        for name in HTTP_DOORS.iter().map(|entry| entry.door.as_str()).chain(["admin", "metrics"]) {
             all.extend(
                 running
                     .http

@@ -1,6 +1,5 @@
 //! The running program as the admin API sees it.
 
-use super::pools::PoolFigures;
 use super::reload::size;
 use super::state::{ADDRESS_FILE, replace_file};
 use super::subscriptions::ShrinkRule;
@@ -10,8 +9,8 @@ use admin::model::{
     SettingEdit, UpdateRequest, UpdatedList, UpstreamInfo,
 };
 use admin::{
-    Admin, AdminToken, ControlRefusal, DnsCachePurge, NameAllow, PoolChange, ProgramControl,
-    SettingsRefusal, TokenError, WhyQuestion,
+    Admin, AdminToken, ControlRefusal, DnsCachePurge, NameAllow, NotReady, PoolChange,
+    ProgramControl, SettingsRefusal, TokenError, WhyQuestion,
 };
 use door_gateway::{ForecastQuestion, GatewayForecast};
 use policy::{AllowUntil, AllowedClients};
@@ -20,7 +19,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
-use transport::{BindError, ConnectionLimits, CoreStuck};
+use transport::{BindError, ConnectionLimits, CoreStuck, Drain};
 use vocab::{DomainName, Door, ListId, Listen, Now, RequestKind, Scheme};
 
 /// Admin connections at once: people and scripts, not the public.
@@ -54,6 +53,8 @@ impl RunningApp {
         if let Some(trouble) = trouble {
             self.note_problem(trouble);
         }
+        let metrics_token =
+            AdminToken::open_for_metrics(self.state.path()).map_err(AdminNotOpen::Token)?;
         for listener in bound {
             settings.listen.0 = listener.address();
             // It is opened once, so that nobody has said so before.
@@ -63,25 +64,13 @@ impl RunningApp {
                 control: Arc::new(ControlHandle(Arc::clone(self))),
                 ledger: self.ledger.clone(),
                 token: token.clone(),
+                metrics_token: metrics_token.clone(),
                 state_dir: self.state.path().into(),
                 clock: transport::clock::now,
             };
             let admin = Admin::new(&settings, parts);
-            let left = self.left.clone();
-            let serve: super::http::Serve = Arc::new(move |_, stream, drain| {
-                let (admin, left) = (admin.clone(), left.clone());
-                Box::pin(async move {
-                    // Who looks at a process that was replaced must look at the next.
-                    let stop = std::pin::pin!(async {
-                        tokio::select! {
-                            () = drain.started() => {}
-                            () = left.started() => {}
-                        }
-                    });
-                    // How a connection ends is the client's affair.
-                    drop(admin.serve_connection(stream, stop).await);
-                })
-            });
+            self.open_for_scrapers(&mut running, &admin)?;
+            let serve = serve_admin(admin, self.left.clone());
             let limits =
                 ConnectionLimits::new(ADMIN_CONNECTIONS_MAX, ADMIN_CONNECTIONS_PER_CLIENT_MAX);
             running
@@ -105,6 +94,70 @@ impl RunningApp {
             ));
         }
     }
+}
+
+impl RunningApp {
+    /// Opens `admin.metrics_listen`.
+    fn open_for_scrapers(
+        &self,
+        running: &mut RunningDoors,
+        admin: &Admin,
+    ) -> Result<(), AdminNotOpen> {
+        let Some(address) = running.plan.file.admin.metrics_listen.as_ref() else { return Ok(()) };
+        let entry = Listen { scheme: Scheme::Http, address: address.0, path: String::new() };
+        let bound =
+            running.http.bind("metrics", &[entry], &self.cores, &[]).map_err(AdminNotOpen::Bind)?;
+        let serve = serve_admin(admin.for_scrapers(), self.left.clone());
+        for listener in bound {
+            let limits =
+                ConnectionLimits::new(ADMIN_CONNECTIONS_MAX, ADMIN_CONNECTIONS_PER_CLIENT_MAX);
+            running
+                .http
+                .start(listener, &limits, &self.cores, &self.drain, &serve)
+                .map_err(AdminNotOpen::Core)?;
+        }
+        Ok(())
+    }
+
+    /// Reasons why not everything that the configuration asks for is in force.
+    fn not_ready(&self) -> Vec<NotReady> {
+        let mut reasons = Vec::new();
+        // The admin listens once every door does: nobody is told that they are still being opened.
+        if self.drain.is_started() || self.left.is_started() {
+            reasons.push(NotReady::Draining);
+        }
+        let listeners = self.listeners();
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = running.plan.listen_settings();
+        drop(running);
+        let mut doors = wanted.iter().filter_map(|(path, _)| path.split('.').next());
+        if doors.any(|door| !listeners.iter().any(|(open, _)| *open == door)) {
+            reasons.push(NotReady::Doors);
+        }
+        let policy = self.policy.load();
+        if !policy.rules().lists().iter().all(|list| super::metrics::is_in_force(self, list)) {
+            reasons.push(NotReady::Lists);
+        }
+        reasons
+    }
+}
+
+/// Serves what an admin answers, until another process has taken this one's place: who looks at
+/// this one then must look at the next.
+fn serve_admin(admin: Admin, left: Drain) -> super::http::Serve {
+    Arc::new(move |_, stream, drain| {
+        let (admin, left) = (admin.clone(), left.clone());
+        Box::pin(async move {
+            let stop = std::pin::pin!(async {
+                tokio::select! {
+                    () = drain.started() => {}
+                    () = left.started() => {}
+                }
+            });
+            // How a connection ends is the client's affair.
+            drop(admin.serve_connection(stream, stop).await);
+        })
+    })
 }
 
 impl fmt::Display for AdminNotOpen {
@@ -376,11 +429,12 @@ impl ProgramControl for ControlHandle {
         self.0.signer.ca().map(|ca| ca.pem.clone())
     }
 
+    fn not_ready(&self) -> Vec<NotReady> {
+        self.0.not_ready()
+    }
+
     fn metrics(&self) -> Vec<Arc<dyn ledger::Collector>> {
-        let own: Arc<dyn ledger::Collector> = Arc::new(super::metrics::ProgramGauges::of(&self.0));
-        let pools: Arc<dyn ledger::Collector> = Arc::new(PoolFigures(self.0.pools()));
-        let stores: Arc<dyn ledger::Collector> = Arc::new(stores::StoreGauges::of(&self.0));
-        [own, pools, stores].into_iter().chain(self.0.pixel_figures()).collect()
+        super::metrics::collectors(&self.0)
     }
 }
 

@@ -4,7 +4,9 @@
 
 use super::RunningApp;
 use super::panics;
+use super::pools::pool_row;
 use super::reload::size;
+use super::stores;
 use ::signer::SignerCounts;
 use door_gateway::{GuardCounts, PatternHits};
 use http_engine::UnfinishedCounts;
@@ -13,17 +15,24 @@ use ledger::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLab
 use ledger::prometheus_client::metrics::MetricType;
 use ledger::prometheus_client::metrics::counter::ConstCounter;
 use ledger::prometheus_client::metrics::gauge::ConstGauge;
-use resolver::{CacheStats, ResolverStats, UpstreamStats};
+use metrics_page::{
+    BuildFacts, CertificateEnds, ConnectionFigures, DoorConnections, ListFigures, ListRow,
+    PoolFigures, ProcessFigures, ServedCertificate, StoreFigures, UpstreamFigures,
+};
+use policy::UnfitList;
+use resolver::{CacheStats, ResolverStats};
 use scripting::ScriptCounts;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Arc, PoisonError};
+use transport::tls::CertificateFacts;
+use vocab::ListId;
 
 /// Rules of the gateway with counters of their own on the page.
 const RULES_SHOWN_MAX: usize = 100;
 
 type OfCache = (&'static str, &'static str, MetricType, fn(&CacheStats) -> u64);
 type OfScript = (&'static str, &'static str, fn(&ScriptCounts) -> u64);
-type OfUpstream = (&'static str, &'static str, fn(&UpstreamStats) -> u64);
 
 /// Figures of each cache.
 const BY_CACHE: [OfCache; 5] = [
@@ -49,17 +58,79 @@ const BY_SCRIPT: [OfScript; 4] = [
     ("tidegate_script_slow", "Calls that took more than 200 µs", |it| it.slow),
 ];
 
-/// Figures of each upstream resolver.
-const BY_UPSTREAM: [OfUpstream; 4] = [
-    ("tidegate_upstream_queries", "Questions sent to an upstream resolver", |it| it.sent),
-    ("tidegate_upstream_failures", "Questions that it failed", |it| it.failed),
-    ("tidegate_upstream_timeouts", "Questions it did not answer in time", |it| it.timeouts),
-    (
-        "tidegate_upstream_unproved",
-        "Answers that lacked a proof which was asked for, so that TCP was used",
-        |it| it.unverified,
-    ),
-];
+/// Everything that the program adds to the page, read now.
+pub(super) fn collectors(app: &RunningApp) -> Vec<Arc<dyn Collector>> {
+    let own = ProgramGauges::of(app);
+    let upstreams = UpstreamFigures(own.resolver.upstreams.clone());
+    let pools = app.pools().into_iter().map(pool_row).collect();
+    let mut all: Vec<Arc<dyn Collector>> = vec![
+        Arc::new(BuildFacts { version: env!("CARGO_PKG_VERSION") }),
+        Arc::new(ProcessFigures::read(app.started.unix_ms)),
+        Arc::new(app.reloads.figures()),
+        Arc::new(own),
+        Arc::new(lists(app)),
+        Arc::new(certificates(app)),
+        Arc::new(connections(app)),
+        Arc::new(upstreams),
+        Arc::new(PoolFigures(pools)),
+        Arc::new(StoreFigures(stores::stores(app))),
+    ];
+    all.extend(app.pixel_figures());
+    all
+}
+
+fn lists(app: &RunningApp) -> ListFigures {
+    let policy = app.policy.load();
+    let row = |(report, number): (&policy::ListReport, u8)| ListRow {
+        name: report.name.clone(),
+        rules: u64::from(report.rules_names) + u64::from(report.rules_urls),
+        skipped: report.skipped_by_reason.iter().map(|(_, count)| u64::from(*count)).sum(),
+        in_force: is_in_force(app, report),
+        changed_s: policy.list_changed_ms(ListId(number)).map_or(0, |ms| ms / 1000),
+        fetched: app.subscriptions.figures(&report.name),
+    };
+    ListFigures(policy.rules().lists().iter().zip(0..).map(row).collect())
+}
+
+/// True for a list that does what it is meant to: its text is a list, or empty on purpose, and one
+/// with a URL has been fetched.
+pub(super) fn is_in_force(app: &RunningApp, report: &policy::ListReport) -> bool {
+    let fetched = app.subscriptions.figures(&report.name);
+    report.unfit.is_none_or(|why| why == UnfitList::Empty)
+        && fetched.is_none_or(|it| it.fetched_s > 0)
+}
+
+fn certificates(app: &RunningApp) -> CertificateEnds {
+    let running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
+    let of = |door, it: CertificateFacts| ServedCertificate {
+        door,
+        name: it.name,
+        not_after: it.not_after,
+    };
+    let dns = running.doors.dns.as_ref().and_then(|door| door.certificate());
+    let mut all: Vec<_> = dns.map(|it| of("dns", it)).into_iter().collect();
+    for (door, http) in running.doors.http() {
+        all.extend(http.certificates().into_iter().map(|it| of(door.as_str(), it)));
+    }
+    let authority = app.signer.ca();
+    all.extend(authority.map(|ca| ServedCertificate {
+        door: "authority",
+        name: "Tidegate".into(),
+        not_after: ca.valid_secs.end,
+    }));
+    CertificateEnds(all)
+}
+
+fn connections(app: &RunningApp) -> ConnectionFigures {
+    let running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
+    let dns = running.doors.dns.as_ref();
+    let dns = dns.map(|door| DoorConnections { door: "dns", counts: door.connections() });
+    let http = running.doors.http().map(|(door, http)| DoorConnections {
+        door: door.as_str(),
+        counts: http.connection_limits().counts(),
+    });
+    ConnectionFigures(dns.into_iter().chain(http).collect())
+}
 
 /// Holds what the gateway's guards have done.
 #[derive(Debug)]
@@ -139,9 +210,6 @@ impl Collector for ProgramGauges {
             "Questions that wait for an upstream",
             self.resolver.waiting as u64,
         )?;
-        for (name, help, of) in BY_UPSTREAM {
-            self.by_upstream(to, name, help, of)?;
-        }
         let signer = self.signer;
         counter(to, "tidegate_leaves_minted", "Leaf certificates signed", signer.minted)?;
         counter(
@@ -222,24 +290,6 @@ impl ProgramGauges {
             family
                 .encode_family(&labels)?
                 .encode_counter::<NoLabelSet, _, u64>(&counts.refused, None)?;
-        }
-        Ok(())
-    }
-
-    fn by_upstream(
-        &self,
-        encoder: &mut DescriptorEncoder<'_>,
-        name: &str,
-        help: &str,
-        of: fn(&UpstreamStats) -> u64,
-    ) -> fmt::Result {
-        let kind = ConstCounter::new(0u64).metric_type();
-        let mut family = encoder.encode_descriptor(name, help, None, kind)?;
-        // Names differ within a group, and one that groups share is listed once.
-        for upstream in &self.resolver.upstreams {
-            let labels = [("group", &*upstream.group), ("upstream", &*upstream.name)];
-            let value = of(upstream);
-            family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&value, None)?;
         }
         Ok(())
     }

@@ -56,6 +56,7 @@ use file_access::private_files::PrivateFiles;
 use hot_restart::service_manager::{self, ServiceNews};
 use http::HttpListeners;
 use ledger::Ledger;
+use metrics_page::ReloadRecord;
 use policy::Policy;
 use privileges::StartPrivileges;
 use resolver::Resolver;
@@ -101,6 +102,8 @@ pub(crate) struct RunningApp {
     /// Told when something inside the program wants a reload: a list that was fetched.
     reload_requested: Arc<Notify>,
     subscriptions: Subscriptions,
+    /// How reloads ended.
+    reloads: ReloadRecord,
     /// Held by whoever compiles lists: one at a time, for each takes the memory of all rules. Taken
     /// before `running`.
     compiling: Mutex<()>,

@@ -8,12 +8,7 @@ use admin::{ControlRefusal, PoolChange, PoolServerChange};
 use door_gateway::{
     NameState, PoolChange as DoorChange, PoolState, ResolveChoice, ServerDetails, ServerState,
 };
-use ledger::Collector;
-use ledger::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
-use ledger::prometheus_client::metrics::MetricType;
-use ledger::prometheus_client::metrics::counter::ConstCounter;
-use ledger::prometheus_client::metrics::gauge::ConstGauge;
-use std::fmt;
+use metrics_page::{PoolRow, ServerRow};
 use std::sync::{Arc, PoisonError};
 
 impl RunningApp {
@@ -91,84 +86,24 @@ fn pool_server(server: ServerState) -> PoolServer {
     }
 }
 
-type OfPool = (&'static str, &'static str, MetricType, fn(&PoolState) -> u64);
-type OfServer = (&'static str, &'static str, MetricType, fn(&ServerState) -> u64);
-
-/// What is told of each pool.
-const BY_POOL: [OfPool; 5] = [
-    ("tidegate_pool_requests", "Requests sent to a pool", MetricType::Counter, |it| it.requests),
-    ("tidegate_pool_retries", "Requests sent to one more server", MetricType::Counter, |it| {
-        it.retries
-    }),
-    ("tidegate_pool_waiting", "Requests that wait for a server", MetricType::Gauge, |it| {
-        it.waiting.iter().sum::<usize>() as u64
-    }),
-    ("tidegate_pool_waited", "Requests that have waited", MetricType::Counter, |it| it.queued),
-    ("tidegate_pool_unserved", "Requests that waited in vain", MetricType::Counter, |it| {
-        it.rejected
-    }),
-];
-
-/// What is told of each server.
-const BY_SERVER: [OfServer; 5] = [
-    ("tidegate_pool_server_answers", "Answers of a server", MetricType::Counter, |it| it.answers),
-    ("tidegate_pool_server_failures", "Requests that it failed", MetricType::Counter, |it| {
-        it.failures
-    }),
-    ("tidegate_pool_server_pending", "Requests that it works on", MetricType::Gauge, |it| {
-        it.pending.into()
-    }),
-    (
-        "tidegate_pool_server_latency_microseconds",
-        "How long its answers take to begin, as a moving average",
-        MetricType::Gauge,
-        |it| it.latency_us,
-    ),
-    ("tidegate_pool_server_up", "Whether it gets requests", MetricType::Gauge, |it| {
-        u64::from(matches!(it.state, "up" | "trial"))
-    }),
-];
-
-/// The pools' figures at one moment.
-#[derive(Debug)]
-pub(super) struct PoolFigures(pub(super) Vec<PoolState>);
-
-impl Collector for PoolFigures {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        for (name, help, kind, of) in BY_POOL {
-            let rows = self.0.iter().map(|pool| ([("pool", pool.name.as_str())], of(pool)));
-            family(&mut encoder, name, help, kind, rows)?;
-        }
-        for (name, help, kind, of) in BY_SERVER {
-            let rows = self.0.iter().flat_map(|pool| {
-                pool.servers.iter().map(move |server| {
-                    ([("pool", pool.name.as_str()), ("server", server.url.as_str())], of(server))
-                })
-            });
-            family(&mut encoder, name, help, kind, rows)?;
-        }
-        Ok(())
-    }
-}
-
-fn family<'r, const LABELS: usize>(
-    encoder: &mut DescriptorEncoder<'_>,
-    name: &str,
-    help: &str,
-    kind: MetricType,
-    rows: impl Iterator<Item = ([(&'r str, &'r str); LABELS], u64)>,
-) -> fmt::Result {
-    let told = match kind {
-        MetricType::Counter => ConstCounter::new(0_u64).metric_type(),
-        _ => ConstGauge::new(0_i64).metric_type(),
+/// As the metrics page tells it.
+pub(super) fn pool_row(pool: PoolState) -> PoolRow {
+    let server = |it: ServerState| ServerRow {
+        up: matches!(it.state, "up" | "trial"),
+        url: it.url,
+        answers: it.answers,
+        failures: it.failures,
+        pending: it.pending.into(),
+        latency_us: it.latency_us,
+        times: it.times,
     };
-    let mut family = encoder.encode_descriptor(name, help, None, told)?;
-    for (labels, value) in rows {
-        let mut one = family.encode_family(&labels)?;
-        match kind {
-            MetricType::Counter => one.encode_counter::<NoLabelSet, _, u64>(&value, None)?,
-            _ => one.encode_gauge(&value.cast_signed())?,
-        }
+    PoolRow {
+        waiting: pool.waiting.iter().sum::<usize>() as u64,
+        name: pool.name,
+        requests: pool.requests,
+        retries: pool.retries,
+        waited: pool.queued,
+        unserved: pool.rejected,
+        servers: pool.servers.into_iter().map(server).collect(),
     }
-    Ok(())
 }

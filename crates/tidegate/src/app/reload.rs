@@ -32,6 +32,11 @@ impl RunningApp {
 
     /// Reads configuration and lists again and takes them over, or says every complaint.
     pub(crate) fn reload(self: &Arc<Self>) -> Result<ReloadOutcome, Vec<String>> {
+        let outcome = self.read_again();
+        self.reloads.note(transport::clock::now().unix_secs(), outcome)
+    }
+
+    fn read_again(self: &Arc<Self>) -> Result<ReloadOutcome, Vec<String>> {
         let begun = Instant::now();
         let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,55 +7,9 @@ use admin::WhyQuestion;
 use admin::model::{StoreDisk, StoreInfo, TakeBackRequest, TakenBack};
 use door_gateway::GatewayDoor;
 use door_proxy::{HttpCache, ProxyDoor, PurgeStrength, PurgeTarget};
-use ledger::Collector;
-use ledger::prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
-use ledger::prometheus_client::metrics::MetricType;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 use vocab::Door;
-
-type OfStore = (&'static str, &'static str, MetricType, fn(&StoreInfo) -> u64);
-
-/// What is told of each store.
-const BY_STORE: [OfStore; 12] = [
-    ("tidegate_store_entries", "Responses in memory", MetricType::Gauge, |it| it.entries),
-    ("tidegate_store_bytes", "Memory of the responses", MetricType::Gauge, |it| it.bytes),
-    ("tidegate_store_hits", "Requests answered from what was fresh", MetricType::Counter, |it| {
-        it.hits
-    }),
-    ("tidegate_store_stale", "Requests answered from what was stale", MetricType::Counter, |it| {
-        it.stale
-    }),
-    (
-        "tidegate_store_collapsed",
-        "Requests that got what another client's fetch brought",
-        MetricType::Counter,
-        |it| it.collapsed,
-    ),
-    (
-        "tidegate_store_fetched",
-        "Requests for which the origin was asked",
-        MetricType::Counter,
-        |it| it.fetched,
-    ),
-    (
-        "tidegate_store_confirmed",
-        "Stored responses that the origin confirmed",
-        MetricType::Counter,
-        |it| it.confirmed,
-    ),
-    ("tidegate_store_stored", "Answers that were stored", MetricType::Counter, |it| it.stored),
-    ("tidegate_store_not_stored", "Answers that were not stored", MetricType::Counter, |it| {
-        it.not_stored
-    }),
-    ("tidegate_store_broken", "Fetches that broke off", MetricType::Counter, |it| it.broken),
-    ("tidegate_store_disk_entries", "Responses on disk", MetricType::Gauge, |it| {
-        it.disk.as_ref().map_or(0, |disk| disk.entries)
-    }),
-    ("tidegate_store_disk_bytes", "Disk that they take", MetricType::Gauge, |it| {
-        it.disk.as_ref().map_or(0, |disk| disk.bytes)
-    }),
-];
 
 /// The caches of the doors that run.
 pub(super) fn caches(app: &RunningApp) -> Vec<(&'static str, Arc<HttpCache>)> {
@@ -160,33 +114,4 @@ pub(super) fn purge(app: &RunningApp, what: &TakeBackRequest) -> Result<TakenBac
         }
     }
     if complaints.is_empty() { Ok(sum) } else { Err(PurgeRefusal::NotNoted(complaints)) }
-}
-
-/// The figures at one moment, for the metrics page.
-#[derive(Debug)]
-pub(super) struct StoreGauges(Vec<StoreInfo>);
-
-impl StoreGauges {
-    /// As they are now.
-    pub(super) fn of(app: &RunningApp) -> Self {
-        Self(stores(app))
-    }
-}
-
-impl Collector for StoreGauges {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        for (name, help, kind, of) in BY_STORE {
-            let mut family = encoder.encode_descriptor(name, help, None, kind)?;
-            for store in &self.0 {
-                let labels = [("door", store.door.as_str())];
-                let mut one = family.encode_family(&labels)?;
-                let value = of(store);
-                match kind {
-                    MetricType::Counter => one.encode_counter::<NoLabelSet, _, u64>(&value, None),
-                    _ => one.encode_gauge(&value.cast_signed()),
-                }?;
-            }
-        }
-        Ok(())
-    }
 }

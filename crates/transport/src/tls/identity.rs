@@ -12,7 +12,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use signer::{CertificateSubject, IDENTITY_NAMES_MAX, MintError, Signer, own_name};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,6 +44,15 @@ enum CertificateOrigin {
     Files,
     /// We sign another one outside the time, by the wall clock, in which this one is fresh.
     Signed { by: Arc<Signer>, subject: Arc<CertificateSubject>, fresh_ms: Range<u64> },
+}
+
+/// Facts of a certificate that people watch.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CertificateFacts {
+    /// The first name or address that it is for, else its subject.
+    pub name: String,
+    /// When it ends, in seconds since 1970.
+    pub not_after: u64,
 }
 
 /// A name that a certificate of ours is for, and where it is written.
@@ -150,6 +159,22 @@ impl ServerIdentity {
             _ => None,
         };
         names.value.general_names.iter().filter_map(host_name).collect()
+    }
+
+    /// The name and the end of the certificate presented now, without renewing it; none while
+    /// there is none.
+    pub fn facts(&self) -> Option<CertificateFacts> {
+        let certified = self.0.load().certified.clone()?;
+        let (_, leaf) = X509Certificate::from_der(certified.cert.first()?).ok()?;
+        let alternative = leaf.subject_alternative_name().ok().flatten();
+        let general = alternative.and_then(|names| names.value.general_names.first().cloned());
+        let name = match general {
+            Some(GeneralName::DNSName(name)) => name.to_ascii_lowercase(),
+            Some(GeneralName::IPAddress([a, b, c, d])) => Ipv4Addr::new(*a, *b, *c, *d).to_string(),
+            _ => leaf.subject().to_string(),
+        };
+        let not_after = u64::try_from(leaf.validity().not_after.timestamp()).unwrap_or(0);
+        Some(CertificateFacts { name, not_after })
     }
 
     /// Returns what is presented at `now`.

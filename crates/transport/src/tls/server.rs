@@ -3,6 +3,7 @@
 use super::chosen_config::{ChosenConfig, minted};
 use super::handshake_error::HandshakeError;
 use super::handshake_permit::HandshakePermit;
+use super::identity::CertificateFacts;
 use super::records::RecordProgress;
 use super::server_config::server_config;
 use super::sites::{SiteIdentity, TlsSites};
@@ -52,7 +53,7 @@ pub struct ServerTls(CertificateChoice);
 #[derive(Clone)]
 enum CertificateChoice {
     Minted(Arc<Signer>),
-    Given(Arc<ServerConfig>),
+    Given(Arc<ServerConfig>, Option<ServerIdentity>),
     Sites(Arc<TlsSites>),
 }
 
@@ -93,7 +94,8 @@ impl ServerTls {
         let certified =
             CertifiedKey::from_der(chain, key, &PROVIDER).map_err(|why| BadPem(why.to_string()))?;
         let certified = rustls::sign::SingleCertAndKey::from(certified);
-        Ok(Self(CertificateChoice::Given(Arc::new(server_config(Arc::new(certified))))))
+        let config = server_config(Arc::new(certified));
+        Ok(Self(CertificateChoice::Given(Arc::new(config), None)))
     }
 
     /// An identity that may be exchanged, and the protocols offered to clients that know ALPN; one
@@ -101,7 +103,7 @@ impl ServerTls {
     pub fn with_identity(identity: &ServerIdentity, protocols: &[Alpn]) -> Self {
         let mut config = server_config(Arc::new(identity.clone()));
         config.alpn_protocols = protocols.iter().map(|it| it.as_bytes().to_vec()).collect();
-        Self(CertificateChoice::Given(Arc::new(config)))
+        Self(CertificateChoice::Given(Arc::new(config), Some(identity.clone())))
     }
 
     /// Sites told apart by the name that a client asks for, and the protocols offered, as with
@@ -115,8 +117,18 @@ impl ServerTls {
     pub fn site_of(&self, name: &str) -> Option<usize> {
         match &self.0 {
             CertificateChoice::Sites(sites) => sites.number_of(name),
-            CertificateChoice::Given(_) | CertificateChoice::Minted(_) => None,
+            CertificateChoice::Given(..) | CertificateChoice::Minted(_) => None,
         }
+    }
+
+    /// The certificates that it presents now, those apart that are signed within a handshake.
+    pub fn certificates(&self) -> Vec<CertificateFacts> {
+        let identities = match &self.0 {
+            CertificateChoice::Sites(sites) => &sites.identities[..],
+            CertificateChoice::Given(_, identity) => identity.as_slice(),
+            CertificateChoice::Minted(_) => &[],
+        };
+        identities.iter().filter_map(ServerIdentity::facts).collect()
     }
 
     /// Speaks TLS on `stream` within `deadline`, if the core has a place for one more handshake.
@@ -167,7 +179,7 @@ impl ServerTls {
             .await
             .map_err(|why| HandshakeError::before_hello(&why))?;
         let chosen = match &self.0 {
-            CertificateChoice::Given(config) => Ok(ChosenConfig::given(0, Arc::clone(config))),
+            CertificateChoice::Given(config, _) => Ok(ChosenConfig::given(0, Arc::clone(config))),
             CertificateChoice::Sites(sites) => {
                 let chosen = sites.choose(hello.client_hello().server_name());
                 let chosen = chosen.map(|(site, config)| ChosenConfig::given(site, config.clone()));
@@ -202,7 +214,7 @@ impl fmt::Debug for ServerTls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
             CertificateChoice::Minted(_) => "ServerTls(minted)",
-            CertificateChoice::Given(_) => "ServerTls(given)",
+            CertificateChoice::Given(_, _) => "ServerTls(given)",
             CertificateChoice::Sites(_) => "ServerTls(sites)",
         })
     }

@@ -46,6 +46,7 @@ pub struct ClientAuthorities(Arc<RootCertStore>);
 pub(super) struct TlsSites {
     /// One configuration a site, in the order given.
     configs: Vec<Arc<ServerConfig>>,
+    pub(super) identities: Vec<ServerIdentity>,
     exact: HashMap<String, usize>,
     /// By the name without its `*.`.
     wildcard: HashMap<String, usize>,
@@ -82,6 +83,7 @@ impl TlsSites {
         let config = |site: &SiteIdentity| config(site, protocols).map(Arc::new);
         let mut made = Self {
             configs: sites.iter().map(config).collect::<Result<_, _>>()?,
+            identities: sites.iter().map(|site| site.identity.clone()).collect(),
             exact: HashMap::new(),
             wildcard: HashMap::new(),
         };

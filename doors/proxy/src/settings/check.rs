@@ -4,6 +4,7 @@
 
 use super::{Settings, bandwidth, parents, passing};
 use crate::url_rules;
+use http_front::HealthPath;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use vocab::{Complaint, Door, Listen, TimeSpan};
@@ -45,6 +46,7 @@ impl Settings {
             complaints.extend(wrong.into_iter().map(|it| it.under("script")));
         }
         complaints.extend(WasmFilterSettings::check_all(&self.wasm));
+        complaints.extend(self.health.as_ref().and_then(HealthPath::check));
         if let Some(redirector) = &self.redirector {
             complaints.extend(redirector.check().into_iter().map(|it| it.under("redirector")));
         }

@@ -18,6 +18,7 @@ use admin::model;
 use config::Plan;
 use failure::ListFetchError;
 use fetch::{BadUrl, FetchRecord, FileOutcome, Url};
+use metrics_page::FetchedRow;
 use policy::ListSettings;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -257,6 +258,18 @@ impl Subscriptions {
             is_fetching: item.doing == ItemActivity::Fetching,
             failures: record.failures,
             failure: record.failure.clone(),
+        })
+    }
+
+    /// The download of a list, as the metrics page tells it.
+    pub(super) fn figures(&self, name: &str) -> Option<FetchedRow> {
+        let items = self.items();
+        let record = &items.iter().find(|item| item.subscription.name == name)?.record;
+        let fetched_s = record.version.as_ref().map_or(0, |version| version.fetched_s);
+        Some(FetchedRow {
+            fetched_s,
+            checked_s: record.checked_s,
+            failures: record.failures.into(),
         })
     }
 
