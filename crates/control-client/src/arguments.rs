@@ -4,6 +4,8 @@
 //! [`crate::ctl`]'s.
 
 use crate::ctl::{cache, config, pools};
+use crate::top::TopArgs;
+use crate::trace::TraceArgs;
 use clap::{Args, Subcommand};
 use std::net::IpAddr;
 
@@ -11,7 +13,15 @@ use std::net::IpAddr;
 #[derive(Clone, Debug, Subcommand)]
 pub enum CtlCommand {
     /// Show what runs, since when, and what it did
-    Status,
+    Status {
+        /// Print JSON, with the fields of `/api/status`
+        #[arg(long)]
+        json: bool,
+    },
+    /// Watch it live: doors, rates, times, names, clients, upstreams, pools, caches
+    Top(TopArgs),
+    /// Follow the requests of one client as they come
+    Trace(TraceArgs),
     /// Read configuration and lists again; a wrong configuration changes nothing
     Reload,
     /// Let everything pass for a while

@@ -8,6 +8,7 @@ pub(crate) mod pools;
 
 use crate::arguments::{AllowArgs, CtlCommand, PurgeArgs, RevokeArgs};
 use crate::running::{RunningTidegate, refused};
+use crate::{top, trace};
 use command_output::{CommandFailure, ExitReason};
 use http::{Method, StatusCode};
 use serde_json::{Value as Json, json};
@@ -18,7 +19,9 @@ use vocab::TimeSpan;
 pub fn ctl(state: &Path, command: &CtlCommand) -> Result<(), CommandFailure> {
     let asked: String;
     let (method, path, body) = match command {
-        CtlCommand::Status => (Method::GET, "/api/status", None),
+        CtlCommand::Top(how) => return top::top(state, *how),
+        CtlCommand::Trace(whom) => return trace::trace(state, *whom),
+        CtlCommand::Status { .. } => (Method::GET, "/api/status", None),
         CtlCommand::Reload => (Method::POST, "/api/reload", Some(json!({}))),
         CtlCommand::Pause { minutes } => {
             (Method::POST, "/api/pause", Some(json!({ "seconds": u64::from(*minutes) * 60 })))
@@ -56,7 +59,8 @@ pub fn ctl(state: &Path, command: &CtlCommand) -> Result<(), CommandFailure> {
         return Err(refused(&answer));
     }
     match command {
-        CtlCommand::Status => print_status(&answer),
+        CtlCommand::Status { json: false } => print_status(&answer),
+        CtlCommand::Status { json: true } => println!("{answer:#}"),
         CtlCommand::Reload | CtlCommand::Set(_) | CtlCommand::Unset(_) => print_reload(&answer),
         CtlCommand::Config => config::print_text(&answer),
         CtlCommand::Get(_) => config::print_value(&answer),
@@ -72,7 +76,8 @@ pub fn ctl(state: &Path, command: &CtlCommand) -> Result<(), CommandFailure> {
         }
         CtlCommand::Pools { .. } | CtlCommand::Server { .. } => pools::print(&answer),
         CtlCommand::Purge(_) => print_purged(&answer),
-        CtlCommand::Cache(_) => {}
+        // They have answered by themselves.
+        CtlCommand::Cache(_) | CtlCommand::Top(_) | CtlCommand::Trace(_) => {}
     }
     Ok(())
 }

@@ -11,8 +11,13 @@ mod arguments;
 mod ctl;
 mod running;
 mod state_folder;
+mod terminal;
+mod top;
+mod trace;
 
 pub use arguments::{AllowArgs, CtlCommand, PurgeArgs, PurgeWhat, RevokeArgs};
 pub use ctl::ctl;
 pub use running::{AbsentReason, RunningTidegate, refused};
 pub use state_folder::{ADDRESS_FILE, LOCK_FILE};
+pub use top::TopArgs;
+pub use trace::TraceArgs;
