@@ -37,6 +37,7 @@ mod import;
 mod let_through;
 mod list_folders;
 mod local_names;
+mod metrics;
 mod near;
 mod operate;
 mod own_names;

@@ -296,7 +296,7 @@ impl RunningApp {
         if let Some(dns) = running.doors.dns.take() {
             dns.close();
         }
-        for door in HTTP_DOORS.iter().map(|entry| entry.door.as_str()).chain(["admin"]) {
+        for door in HTTP_DOORS.iter().map(|entry| entry.door.as_str()).chain(["admin", "metrics"]) {
             running.http.keep_only(door, &[]);
         }
     }
