@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 use vocab::{ByteSize, Complaint, TimeSpan};
 
@@ -52,6 +53,21 @@ pub enum LogScope {
     Blocked,
     /// No request: counters only.
     None,
+}
+
+impl AnonymiseMode {
+    /// The client's address as it is stored.
+    pub fn stored(self, client: IpAddr) -> IpAddr {
+        match (self, client) {
+            (Self::None, client) => client,
+            (Self::Network, IpAddr::V4(v4)) => {
+                Ipv4Addr::from_bits(v4.to_bits() & (u32::MAX << 8)).into()
+            }
+            (Self::Network, IpAddr::V6(v6)) => {
+                Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 80)).into()
+            }
+        }
+    }
 }
 
 impl Default for Settings {
@@ -106,5 +122,14 @@ mod tests {
         assert_eq!(paths, ["keep", "max_size"]);
         let nothing_kept = Settings { keep: Text(TimeSpan(Duration::ZERO)), ..Settings::default() };
         assert_eq!(nothing_kept.check(), []);
+    }
+
+    #[test]
+    fn an_anonymised_client_is_its_network() {
+        let stored = |text: &str| AnonymiseMode::Network.stored(text.parse().unwrap()).to_string();
+        assert_eq!(stored("192.168.7.201"), "192.168.7.0");
+        assert_eq!(stored("2001:db8:1:2:3:4:5:6"), "2001:db8:1::");
+        let whole: IpAddr = "192.168.7.201".parse().unwrap();
+        assert_eq!(AnonymiseMode::None.stored(whole), whole);
     }
 }
