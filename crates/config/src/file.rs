@@ -74,6 +74,8 @@ pub struct ConfigFile {
     pub admin: admin::Settings,
     /// The record of requests.
     pub ledger: ledger::Settings,
+    /// The program's own log.
+    pub log: program_log::ProgramLogSettings,
 }
 
 impl ConfigFile {

@@ -179,6 +179,7 @@ pub(crate) fn plan(
     section("signer", file.signer.check());
     section("admin", file.admin.check());
     section("ledger", file.ledger.check());
+    section("log", file.log.check());
     complaints.extend(clashing_addresses(&file));
     complaints.extend(pixel_without_door(&file));
     complaints.extend(any_name_without_signer(&file));

@@ -2,11 +2,14 @@
 //!
 //! A ticket is opened when a request is read and recorded when it is dropped: after the last byte
 //! of the answer, or when the client goes away. Its time is the time until the answer begins; a
-//! request that is never answered has 499, and the time until its client left. Held by the door's
-//! `request`, and by the answer's body.
+//! request that is never answered has 499, and the time until its client left. Where there is an
+//! access log its line is written then, too. Held by the door's `request`, and by the answer's
+//! body.
 
+use access_log::{LineEnd, PendingLine};
 use ledger::{EventSubject, Ledger, RequestEvent};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Instant;
 use vocab::{Action, Caching, Cause, Door, Now, RequestKind, Source};
 
@@ -20,6 +23,8 @@ pub struct RequestTicket {
     event: RequestEvent,
     answer: AnswerProgress,
     on_close: Option<CloseHook>,
+    line: Option<Box<PendingLine>>,
+    bytes: u64,
 }
 
 /// Called with the event of a request, when that is recorded.
@@ -51,12 +56,24 @@ impl RequestTicket {
         };
         let answer = AnswerProgress::Awaited;
         let (ledger, started) = (ledger.clone(), Instant::now());
-        Self { ledger, started, event, answer, on_close: None }
+        Self { ledger, started, event, answer, on_close: None, line: None, bytes: 0 }
     }
 
     /// Has somebody else hear of the request, too, when it is over.
     pub fn on_close(&mut self, hook: Option<CloseHook>) {
         self.on_close = hook;
+    }
+
+    /// Has a line written to an access log when the request is over.
+    pub fn log(&mut self, line: Option<Box<PendingLine>>) {
+        self.line = line;
+    }
+
+    /// Notes the name that the client has proven.
+    pub fn user(&mut self, user: Option<&Arc<str>>) {
+        if let Some(line) = &mut self.line {
+            line.user(user.cloned());
+        }
     }
 
     /// Names the client of whom a trusted proxy in front tells.
@@ -104,6 +121,7 @@ impl RequestTicket {
     /// Notes the bytes of body that went to the client.
     pub fn sent(&mut self, bytes: u64) {
         self.event.bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        self.bytes = bytes;
     }
 
     /// Records the event: `bytes` of body went to the client.
@@ -116,6 +134,21 @@ impl Drop for RequestTicket {
     fn drop(&mut self) {
         if self.is_unanswered() {
             self.event.duration_us = elapsed_us(self.started);
+        }
+        if let Some(line) = self.line.take() {
+            let RequestEvent { door, client, status, action, source, caching, .. } = self.event;
+            let duration_us = u64::from(elapsed_us(self.started));
+            let bytes = self.bytes;
+            line.done(&LineEnd {
+                door,
+                client,
+                status,
+                bytes,
+                duration_us,
+                action,
+                source,
+                caching,
+            });
         }
         if let Some(hook) = self.on_close.take() {
             hook(&self.event);

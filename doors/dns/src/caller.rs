@@ -40,6 +40,19 @@ pub(crate) enum QueryTransport {
     Quic,
 }
 
+impl QueryTransport {
+    /// The name in logs.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Udp => "udp",
+            Self::Tcp => "tcp",
+            Self::Tls => "tls",
+            Self::Https => "https",
+            Self::Quic => "quic",
+        }
+    }
+}
+
 impl DnsCaller<'_> {
     /// The same with what its link tells of it, where the policy wants to know.
     pub(crate) fn with_link_info(

@@ -62,6 +62,7 @@ pub use listener_spec::ListenerSpec;
 pub use local_names::LocalNames;
 pub use plan::check_files;
 pub use preview::DnsForecast;
+pub use query_log::QueryLogChoice;
 pub use resources::CollectedRuns;
 pub use settings::access::{AccessAction, AccessSettings};
 pub use settings::canaries::CanaryAction;

@@ -15,6 +15,7 @@ use crate::start_error::StartError;
 use crate::stream_limits;
 use crate::structured::InCharge;
 use pipeline::program::{Place, Program};
+use query_log::QueryLog;
 use scripting::{LuauScript, ScriptLog, ScriptPlace};
 use std::net::IpAddr;
 use std::path::Path;
@@ -41,6 +42,7 @@ pub(crate) struct DnsPlan {
     pub(crate) client_subnet: ClientSubnetSettings,
     /// Asked about questions.
     pub(crate) script: Option<LuauScript>,
+    pub(crate) query_log: Option<QueryLog>,
     /// What this server is called.
     names: Box<[DomainName]>,
 }
@@ -95,6 +97,8 @@ impl DnsPlan {
             designated: designated(settings),
             client_subnet: settings.client_subnet.clone(),
             script,
+            query_log: QueryLog::open_if(settings.query_log.as_ref(), around.base)
+                .map_err(|why| StartError::Settings(vec![why]))?,
             names: settings.names.iter().map(|name| name.0.clone()).collect(),
         })
     }

@@ -9,6 +9,7 @@ use crate::findings::{ReviewedAnswer, RunFindings};
 use crate::view::RequestView;
 use dns_wire::Rcode;
 use ledger::{CountedRequest, EventSubject, RequestEvent};
+use query_log::{BlockedBy, QueryLog, QueryLogEntry};
 use vocab::{Action, Caching, Cause, Door, Name, RequestKind, Source};
 
 /// Records a question that was answered.
@@ -22,6 +23,9 @@ pub(crate) fn answered(
     let action = if source == Source::Policy { Action::Block } else { Action::Pass };
     let ledger = &view.shared.ledger;
     let took_us = took_us(asked.caller);
+    if let Some(log) = &view.plan.query_log {
+        write_line(log, view, asked, reviewed, reply);
+    }
     if !ledger.wants_row(action) {
         let (status, bytes) = (rcode_of(reply), reply.len() as u32);
         let door = Door::Dns;
@@ -40,6 +44,32 @@ pub(crate) fn answered(
         caching: Caching::NONE,
         status: rcode_of(reply),
         bytes: reply.len() as u32,
+    });
+}
+
+/// Writes a question's line in the query log.
+fn write_line(
+    log: &QueryLog,
+    view: &RequestView<'_>,
+    asked: &DnsRequest<'_>,
+    reviewed: &ReviewedAnswer,
+    reply: &[u8],
+) {
+    let source = reviewed.source;
+    let action = if source == Source::Policy { Action::Block } else { Action::Pass };
+    let rule = reviewed.findings.cause.rule().filter(|_| action == Action::Block);
+    let rule = rule.and_then(|rule| view.policy.rule_text(rule, asked.name));
+    log.write(&QueryLogEntry {
+        unix_ms: asked.caller.now.unix_ms,
+        client: asked.caller.client,
+        protocol: asked.caller.transport.as_str(),
+        name: asked.name.as_str(),
+        kind: RequestKind::Lookup(asked.query.qtype),
+        action,
+        source,
+        blocked_by: rule.as_ref().map(|it| BlockedBy { list: &it.list, rule: &it.text }),
+        reply,
+        took_us: took_us(asked.caller),
     });
 }
 

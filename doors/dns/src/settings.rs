@@ -33,6 +33,7 @@ use guard_defaults::GuardDefaults;
 use lookups::{FallbackSettings, ViewSettings};
 use pipeline::records::{BadEntry, RedirectTable};
 use policy::BlockStyle;
+use query_log::QueryLogChoice;
 use rate_limit::RateLimitSettings;
 use rebinding::RebindingSettings;
 use resolver::{
@@ -159,6 +160,9 @@ pub struct Settings {
     /// True if what the cache holds is kept in the state folder (`dns-cache`, readable by its owner
     /// only) while Tidegate does not run. Default true.
     pub keep_cache: bool,
+    /// A log of questions, as lines of JSON: the path of its file, or in detail. Default none: the
+    /// ledger has every question anyway.
+    pub query_log: Option<QueryLogChoice>,
     /// The pipeline, compiled. Set by whoever reads the file.
     #[serde(skip)]
     pub foreign: Option<ForeignConfig>,
@@ -217,6 +221,7 @@ impl Default for Settings {
             tcp_connections_per_client: 32,
             pipeline: Vec::new(),
             keep_cache: true,
+            query_log: None,
             foreign: None,
             aliases_at_pixel: AliasesAtPixel::Nothing,
         }
@@ -237,6 +242,7 @@ impl Settings {
     /// Every complaint, with paths relative to this section.
     pub fn check(&self) -> Vec<Complaint> {
         let mut complaints = self.check_listen();
+        complaints.extend(QueryLogChoice::check_if(self.query_log.as_ref()));
         complaints.extend(self.resolver().check());
         if self.blocked_ttl.0.0 > BLOCKED_TTL_MAX {
             complaints.push(

@@ -53,7 +53,7 @@ async fn answer_boxed(
     mut request: Box<Request<Incoming>>,
 ) -> Response<Body> {
     let (now, setup) = (clock::now(), door.setup());
-    let mut ticket = GatewayTicket::open(&door.parts.ledger, now, caller.peer());
+    let mut ticket = GatewayTicket::open(&door.parts.ledger, &setup, caller, &request, now);
     let reader = PageReader::of(request.headers());
     let forwarding = &setup.forwarding;
     let timeout = forwarding.limits.response_timeout;
@@ -112,7 +112,7 @@ async fn answer_boxed(
     }
     let mut shaped = finish.apply(shape(reviewed, reader, rules, timeout));
     admitted.apply_limit_headers(shaped.response.headers_mut());
-    ticket.keep(admitted.permits);
+    ticket.keep(admitted);
 
     // record
     record(ticket, shaped, patience, &caller.tunnel)

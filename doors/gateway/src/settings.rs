@@ -33,6 +33,7 @@ pub use self::reproxy::ReproxySettings;
 pub(crate) use self::rewrite::{HostSent, HostSetting};
 pub use self::routes::RouteSettings;
 pub use self::uploads::{UploadMode, UploadSettings, UploadThreshold};
+use access_log::AccessLogChoice;
 use balancer::PoolSettings;
 pub use http_front::{CertificateSettings, ClientCertificate};
 use http_front::{ConnectionCaps, HealthPath};
@@ -109,6 +110,8 @@ pub struct Settings {
     pub uploads: UploadSettings,
     /// The cache of the routes that have one, shared by all of them.
     pub cache: http_cache::Settings,
+    /// An access log of all routes. Default none: the ledger has every request anyway.
+    pub access_log: Option<AccessLogChoice>,
     /// Number of connections that may be open at once, all clients together. Default 10000.
     pub connections: u32,
     /// Connections that one client may hold. Default 1024.
@@ -147,6 +150,7 @@ impl Default for Settings {
             response_head: AnswerHeadSettings::default(),
             upgrade_idle: Text(TimeSpan(Duration::from_mins(5))),
             upgrades: 10_000,
+            access_log: None,
             uploads: UploadSettings::default(),
             cache: http_cache::Settings::default(),
             connections: 10_000,
@@ -169,6 +173,7 @@ impl Settings {
             complaints.extend(check_listen(&format!("listen.{index}"), listen));
         }
         complaints.extend(self.check_clients());
+        complaints.extend(AccessLogChoice::check_if(self.access_log.as_ref()));
         for (name, pool) in &self.pools {
             complaints
                 .extend(pool.check().into_iter().map(|it| it.under(&format!("pools.{name}"))));

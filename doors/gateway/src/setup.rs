@@ -12,6 +12,7 @@ use crate::route_table::RouteTable;
 use crate::secure::GatewayTls;
 use crate::settings::Settings;
 use crate::uploads::UploadRules;
+use access_log::AccessLog;
 use arc_swap::ArcSwap;
 use balancer::{Pools, open_pools};
 use file_access::private_files::PrivateFiles;
@@ -63,6 +64,7 @@ pub(crate) struct GatewaySetup {
     pub(crate) limits: Limits,
     /// Done to the fields of answers on every route.
     pub(crate) response_fields: FieldRules,
+    pub(crate) access_log: Option<Arc<AccessLog>>,
 }
 
 impl GatewaySetup {
@@ -104,6 +106,8 @@ impl GatewaySetup {
             proxies: settings.proxy_protocol.iter().map(|network| network.0).collect(),
             limits: settings.client.limits(),
             response_fields: fields.response,
+            access_log: AccessLog::open_if(settings.access_log.as_ref(), &parts.base)
+                .map_err(|why| vec![why])?,
             settings,
         })
     }

@@ -3,10 +3,14 @@
 //! Opened when a request is read; recorded when the last byte of its answer is gone, or its client.
 //! Held by `request`.
 
-use crate::guards::InFlightPermit;
+use crate::caller::ClientConnection;
+use crate::guards::{AdmittedRequest, InFlightPermit};
+use crate::setup::GatewaySetup;
+use access_log::PendingLine;
+use http::Request;
+use http_engine::Incoming;
 use http_front::RequestTicket;
 use ledger::Ledger;
-use std::net::IpAddr;
 use std::ops::{Deref, DerefMut};
 use vocab::{Door, Now};
 
@@ -18,15 +22,24 @@ pub(crate) struct GatewayTicket {
 }
 
 impl GatewayTicket {
-    /// Opens the event of a request.
-    pub(crate) fn open(ledger: &Ledger, at: Now, client: IpAddr) -> Self {
-        let ticket = RequestTicket::open(ledger, Door::Gateway, at, client);
+    /// Opens the event of a request, and begins its line where there is an access log.
+    pub(crate) fn open(
+        ledger: &Ledger,
+        setup: &GatewaySetup,
+        caller: &ClientConnection,
+        request: &Request<Incoming>,
+        at: Now,
+    ) -> Self {
+        let mut ticket = RequestTicket::open(ledger, Door::Gateway, at, caller.peer());
+        let log = setup.access_log.as_ref();
+        ticket.log(PendingLine::begin(log, request, caller.scheme(), at));
         Self { permits: Vec::new(), ticket }
     }
 
-    /// Keeps places among requests under way until all is done.
-    pub(crate) fn keep(&mut self, permits: Vec<InFlightPermit>) {
-        self.permits = permits;
+    /// Keeps places among requests under way until all is done, and notes the user.
+    pub(crate) fn keep(&mut self, admitted: AdmittedRequest) {
+        self.ticket.user(admitted.user.as_ref());
+        self.permits = admitted.permits;
     }
 
     /// Gives the places back and records the event: `bytes` went to the client.

@@ -9,7 +9,8 @@ use crate::connection::ProxyConnection;
 use crate::decide::{ProxyDecision, ProxyQuery, decide};
 use crate::door::ProxyDoor;
 use crate::setup::ProxySetup;
-use http_engine::fast_path::{FastPath, FastReply, SimpleRequest, TargetForm};
+use access_log::{AccessLog, AccessLogEntry, protocol};
+use http_engine::fast_path::{FastPath, FastReply, SimpleMethod, SimpleRequest, TargetForm};
 use http_engine::{authority, kind};
 use http_front::{FastPathEvent, page_of_fields, with_url};
 use std::sync::Arc;
@@ -106,7 +107,37 @@ impl ProxyFastPath {
             status: written.status,
             bytes: written.bytes,
         };
+        if let Some(log) = &setup.access_log {
+            self.log(log, request, host, &event);
+        }
         event.record(&self.door.parts.ledger);
         Some(written.reply)
+    }
+
+    fn log(
+        &self,
+        log: &AccessLog,
+        request: &SimpleRequest<'_>,
+        host: Name<'_>,
+        event: &FastPathEvent<'_>,
+    ) {
+        log.write(&AccessLogEntry {
+            door: event.door,
+            client: event.client,
+            user: "",
+            unix_ms: event.at.unix_ms,
+            method: if request.method() == SimpleMethod::Head { "HEAD" } else { "GET" },
+            target: event.url,
+            protocol: protocol(request.version()),
+            scheme: self.connection.context.scheme(),
+            host: host.as_str(),
+            status: event.status,
+            bytes: u64::from(event.bytes),
+            duration_us: u64::from(event.took_us),
+            action: event.action,
+            source: event.source,
+            caching: event.caching,
+            field: &|name| request.field(name),
+        });
     }
 }

@@ -14,7 +14,7 @@ use crate::target::{self, ProxyTarget};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Request};
 use http_engine::{Incoming, kind};
-use http_front::page_of;
+use http_front::{RequestTicket, page_of};
 use ledger::EventSubject;
 use origins::DialError;
 use std::sync::Arc;
@@ -113,7 +113,13 @@ impl ProxyRequest {
         }
     }
 
-    pub(crate) fn recorded(&self) -> EventSubject {
+    /// Notes who asks, and what for.
+    pub(crate) fn note_in(&self, ticket: &mut RequestTicket) {
+        ticket.asked(self.kind, self.recorded());
+        ticket.user(self.user.as_ref());
+    }
+
+    fn recorded(&self) -> EventSubject {
         match self.target {
             ProxyTarget::Fetch { .. } => EventSubject::url(&self.subject),
             ProxyTarget::Tunnel(_) | ProxyTarget::Local(_) => {

@@ -21,6 +21,7 @@ use crate::scripted::{ScriptVisit, ScriptedEnd};
 use crate::setup::ProxySetup;
 use crate::target::ProxyTarget;
 use crate::tunnel::{self, HandOver};
+use access_log::PendingLine;
 use http::header::HeaderValue;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_cache::AnswerSource;
@@ -63,14 +64,14 @@ pub(crate) async fn answer(
     mut request: Request<Incoming>,
 ) -> Response<Body> {
     let (now, setup) = (clock::now(), door.setup());
-    let mut ticket = RequestTicket::open(&door.parts.ledger, Door::Proxy, now, caller.client());
+    let mut ticket = open_ticket(door, &setup, caller, &request, now);
 
     // read
     let mut wish = match ProxyRequest::read(door, &setup, caller, &request, now).await {
         Ok(wish) => wish,
         Err(refusal) => return refuse(&refusal, &request, caller, &setup, ticket),
     };
-    ticket.asked(wish.kind, wish.recorded());
+    wish.note_in(&mut ticket);
 
     // decide
     let decision = decide_held(door, &setup, caller, &mut wish, request.method(), now).await;
@@ -126,6 +127,24 @@ pub(crate) async fn answer(
 
     // record
     record(ticket, shaped, &setup)
+}
+
+/// Opens the event of a request, and begins its line where there is an access log.
+fn open_ticket(
+    door: &ProxyDoor,
+    setup: &ProxySetup,
+    caller: &ProxyConnection,
+    request: &Request<Incoming>,
+    now: Now,
+) -> RequestTicket {
+    let mut ticket = RequestTicket::open(&door.parts.ledger, Door::Proxy, now, caller.client());
+    let log = setup.access_log.as_ref();
+    let mut line = PendingLine::begin(log, request, caller.context.scheme(), now);
+    if let Some(line) = &mut line {
+        line.at_proxy(request.uri());
+    }
+    ticket.log(line);
+    ticket
 }
 
 /// The answer that leaves HTTP; from then on client and origin have the connection to themselves.

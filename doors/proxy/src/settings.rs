@@ -16,6 +16,7 @@ pub use self::local_endpoints::{PacFallback, PacSettings, TlsSettings};
 pub use self::parents::{ParentHosts, ParentSettings, ParentsOf};
 pub use self::passing::{ConnectSni, FieldDisclosure, RefererPolicy};
 
+use access_log::AccessLogChoice;
 use http_engine::upgrade::WEBSOCKET;
 use http_front::{ConnectionCaps, HealthPath};
 use origins::{AnswerHeadSettings, DestinationScope, FamilyChoice, OutgoingAddresses};
@@ -139,6 +140,8 @@ pub struct Settings {
     /// Filters in WebAssembly by proxy-wasm, in their order; builds with the feature `wasm` alone
     /// have them. At most 16. Default none.
     pub wasm: Vec<WasmFilterSettings>,
+    /// An access log. Default none: the ledger has every request anyway.
+    pub access_log: Option<AccessLogChoice>,
     /// The cache of what is fetched over `http:` and `https:` URLs. Default: none.
     pub cache: Option<http_cache::Settings>,
 }
@@ -200,6 +203,7 @@ impl Default for Settings {
             redirector: None,
             script: None,
             wasm: Vec::new(),
+            access_log: None,
             cache: None,
         }
     }

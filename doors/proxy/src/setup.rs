@@ -10,6 +10,7 @@ use crate::routes::ParentRoutes;
 use crate::settings::Settings;
 use crate::tls::ProxyTls;
 use crate::url_rules::UrlRules;
+use access_log::AccessLog;
 use http_cache::HttpCache;
 use http_freshness::CachingRules;
 use http_front::{HookSettings, MessageHooks};
@@ -33,6 +34,7 @@ pub(crate) struct ProxySetup {
     /// Programs that are asked about URLs; they go on over a reload that leaves them as they are.
     pub(crate) redirector: Option<Arc<UrlRedirector>>,
     pub(crate) hooks: Option<MessageHooks>,
+    pub(crate) access_log: Option<Arc<AccessLog>>,
     pub(crate) bandwidth: Option<Arc<BandwidthClasses>>,
     pub(crate) cache: Option<Arc<HttpCache>>,
     /// URLs that the cache leaves alone.
@@ -91,6 +93,8 @@ impl ProxySetup {
             access,
             redirector,
             hooks,
+            access_log: AccessLog::open_if(settings.access_log.as_ref(), &parts.base)
+                .map_err(|why| vec![why])?,
             routes: ParentRoutes::new(&settings, before.map(|setup| &setup.routes)),
             fields: FieldPolicy::new(&settings),
             secure: ProxyTls::open(&settings, parts)?,

@@ -2,7 +2,6 @@
 //!
 //! `serve` takes its connections. Made by the binary.
 
-use crate::access_log;
 use crate::parts::WebParts;
 use crate::settings::{SiteSettings, caps};
 use crate::site::{LogOpening, SiteContext};
@@ -15,7 +14,6 @@ use file_access::private_files::PrivateFiles;
 use http_front::{DoorLimits, MessageHooks};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use transport::Stream;
 use vocab::{Complaint, Scheme};
 
@@ -51,25 +49,7 @@ impl WebDoor {
         let state = WebState::open(settings, &self.parts, &self.watcher, Some(&before.sites))?;
         self.limits.set(caps(settings));
         self.state.store(Arc::new(state));
-        // The logs of sites that stay: files are opened anew by every reload.
-        self.reopen_logs();
         Ok(())
-    }
-
-    /// Opens every access log anew: the files were moved away.
-    pub fn reopen_logs(&self) {
-        for log in self.state().sites.all.iter().filter_map(|site| site.log.as_ref()) {
-            log.reopen();
-        }
-    }
-
-    /// Waits until what the cores have handed over is in the access logs, `patience` at most for
-    /// each. Blocks its thread: for the end of the program, after [`flush_logs_of_core`] on every
-    /// core.
-    pub fn finish_logs(&self, patience: Duration) {
-        for log in self.state().sites.all.iter().filter_map(|site| site.log.as_ref()) {
-            log.wait_until_written(patience);
-        }
     }
 
     /// Connections to `FastCGI` servers opened so far.
@@ -82,21 +62,10 @@ impl WebDoor {
         self.state().sites.all.iter().filter_map(|site| site.hooks.clone()).collect()
     }
 
-    /// Lines that access logs have lost to a slow or full disk.
-    pub fn log_lines_dropped(&self) -> u64 {
-        let state = self.state();
-        state.sites.all.iter().filter_map(|site| site.log.as_ref()).map(|log| log.dropped()).sum()
-    }
-
     /// Returns what settings say now.
     pub(crate) fn state(&self) -> Arc<WebState> {
         self.state.load_full()
     }
-}
-
-/// Hands over the lines that this core has gathered for access logs.
-pub fn flush_logs_of_core() {
-    access_log::flush_core(u64::MAX);
 }
 
 /// Opens every folder and every certificate as [`WebDoor::new`] would, relative ones from `base`,

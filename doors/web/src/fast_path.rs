@@ -4,7 +4,6 @@
 //! once (anything but a file in memory, anything blocked, ranges) it leaves to `request`, untouched
 //! and unrecorded. Called by the engine for every simple request of a connection.
 
-use crate::access_log::{AccessLog, AccessLogEntry, protocol};
 use crate::answer::FileSource;
 use crate::concat;
 use crate::connection::WebConnection;
@@ -16,6 +15,7 @@ use crate::path::{self, PathTarget};
 use crate::site::Site;
 use crate::store::{KeptFile, StoredForm};
 use crate::table::RoutedSite;
+use access_log::{AccessLog, AccessLogEntry, protocol};
 use http::{HeaderValue, Method};
 use http_engine::conditional::{Precondition, precondition};
 use http_engine::fast_path::{FastPath, FastReply, SimpleMethod, SimpleRequest};
@@ -191,20 +191,24 @@ impl WebFastPath {
         time: FastTime,
     ) {
         let entry = AccessLogEntry {
+            door: vocab::Door::Web,
             client: self.0.client(),
             user: "",
             unix_ms: time.at.unix_ms,
             method: if request.method() == SimpleMethod::Head { "HEAD" } else { "GET" },
             target: request.target(),
             protocol: protocol(request.version()),
+            scheme: self.0.context.scheme(),
             host: host.as_str(),
             status: written.status,
             bytes: u64::from(written.bytes),
-            referrer: request.field("referer").unwrap_or_default(),
-            agent: request.field("user-agent").unwrap_or_default(),
             duration_us: u64::from(time.took_us),
+            action: Action::Pass,
+            source: Source::File,
+            caching: Caching::NONE,
+            field: &|name| request.field(name),
         };
-        log.write(&entry, time.at.mono_ms);
+        log.write(&entry);
     }
 
     /// The site and its file at this path, if that is in memory or can be kept there now, and

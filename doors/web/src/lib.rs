@@ -5,7 +5,6 @@
 //! request reads from top to bottom in `request`.
 //! The binary makes a [`WebDoor`] from the list of sites and hands it connections.
 
-mod access_log;
 mod answer;
 mod auth;
 mod compress;
@@ -48,10 +47,9 @@ mod visit;
 mod write_visit;
 mod writing;
 
-pub use crate::access_log::{AccessLogChoice, AccessLogSettings, LogFormat};
 pub use crate::auth::AuthSettings;
 pub use crate::compress::{CodingName, CompressChoice, CompressSettings};
-pub use crate::door::{WebDoor, check_folders, flush_logs_of_core};
+pub use crate::door::{WebDoor, check_folders};
 pub use crate::fastcgi::{FastcgiChoice, FastcgiSettings};
 pub use crate::folder::{FolderService, RequestCarrier, SiteFolder, WebVisitor, check_folder};
 pub use crate::hsts::HstsSettings;
@@ -62,4 +60,5 @@ pub use crate::settings::written::{
 };
 pub use crate::settings::{SiteSettings, TlsSettings, check};
 pub use crate::writing::{PutChoice, PutSettings};
+pub use access_log::{AccessLogChoice, AccessLogSettings, LogFormat};
 pub use http_front::ClientCertificate;

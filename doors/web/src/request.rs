@@ -9,12 +9,13 @@ use crate::outcome::{WebOutcome, WebRefusal};
 use crate::pages;
 use crate::palimg;
 use crate::path::{self, BadPath, PathTarget};
-use crate::record::{CountedBody, PendingLine};
+use crate::record::CountedBody;
 use crate::root::NotOpened;
 use crate::shape::shape;
 use crate::site::Site;
 use crate::table::{RoutedSite, SiteTable};
 use crate::visit::{self, PathStanding, SiteVisit, reads};
+use access_log::PendingLine;
 use http::header::STRICT_TRANSPORT_SECURITY;
 use http::{Request, Response, request};
 use http_body::Body as _;
@@ -53,8 +54,8 @@ pub(crate) async fn answer(
     let mut wish = read(&head, context);
     ticket.asked(wish.kind, EventSubject::url(&wish.url));
     let (site, standing) = route(table, &wish);
-    let log = site.and_then(|site| site.log.clone());
-    let mut line = log.map(|log| PendingLine::begin(log, &head, wish.host.as_str(), client, now));
+    let log = site.and_then(|site| site.log.as_ref());
+    ticket.log(PendingLine::begin(log, &head, context.scheme(), now));
 
     // decide
     let policy = door.parts.policy.load_full();
@@ -81,9 +82,7 @@ pub(crate) async fn answer(
             let user = None;
             let mut visit = SiteVisit { site, host, user, context, hooks, ledger, now };
             let outcome = visit::answer(&mut visit, standing, target, &mut head, body).await;
-            if let Some(line) = &mut line {
-                line.user(visit.user);
-            }
+            ticket.user(visit.user.as_ref());
             outcome
         }
     };
@@ -107,7 +106,7 @@ pub(crate) async fn answer(
     }
 
     // record
-    record(ticket, line, source, response, payload)
+    record(ticket, source, response, payload)
 }
 
 fn read(head: &request::Parts, context: &WebContext) -> WebRequest {
@@ -215,35 +214,20 @@ fn rule_text(policy: &Policy, verdict: Verdict, wish: &WebRequest) -> Option<Rul
 
 fn record(
     mut ticket: RequestTicket,
-    mut line: Option<PendingLine>,
     source: Source,
     response: Response<Body>,
     payload: FilePayload,
 ) -> Response<Body> {
-    let status = response.status().as_u16();
-    ticket.answered(source, status);
-    if let Some(line) = &mut line {
-        line.answered(status);
-    }
+    ticket.answered(source, response.status().as_u16());
     match payload {
         FilePayload::Buffered => {
             let bytes = response.body().size_hint().lower();
             ticket.close(bytes);
-            if let Some(line) = line {
-                line.done(bytes);
-            }
             response
         }
-        FilePayload::Streaming => {
-            response.map(|body| Body::boxed(CountedBody::new(body, Some(ticket), line)))
-        }
+        FilePayload::Streaming => response.map(|body| Body::boxed(CountedBody::new(body, ticket))),
         FilePayload::Content(open, segments) => response.map(|_| {
-            let body =
-                Body::boxed(FileContent::new(Arc::new(open), segments, |sent| ticket.close(sent)));
-            match line {
-                Some(line) => Body::boxed(CountedBody::new(body, None, Some(line))),
-                None => body,
-            }
+            Body::boxed(FileContent::new(Arc::new(open), segments, |sent| ticket.close(sent)))
         }),
     }
 }

@@ -15,7 +15,6 @@ pub use self::tls::TlsSettings;
 use self::written::{
     CacheRule, HeaderRule, HiddenFiles, ListingMode, SiteRedirectSettings, SiteSwitch, SymlinkMode,
 };
-use crate::access_log::AccessLogChoice;
 use crate::auth::AuthSettings;
 use crate::compress::CompressChoice;
 use crate::fastcgi::FastcgiChoice;
@@ -23,6 +22,7 @@ use crate::forbidden_files::FORBIDDEN_DEFAULT;
 use crate::hsts::HstsSettings;
 use crate::programs::CgiChoice;
 use crate::writing::PutChoice;
+use access_log::AccessLogChoice;
 use schemars::JsonSchema;
 use scripting::LuauChoice;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,6 @@
 //! Made from settings that were checked; it answers nothing itself. Made by `door`, asked by
 //! `table`, `look` and `request`.
 
-use crate::access_log::{AccessLog, AccessLogChoice};
 use crate::auth::SiteAuth;
 use crate::compress::SiteCompression;
 use crate::errors::ErrorPages;
@@ -22,6 +21,7 @@ use crate::settings::file_below_root;
 use crate::settings::written::{HiddenFiles, ListingMode, SiteSwitch};
 use crate::store::{FileStore, FolderWatcher};
 use crate::writing::SiteWriting;
+use access_log::AccessLog;
 use cgi::ClientTrust;
 use file_access::beneath::RootError;
 use file_access::private_files::PrivateFiles;
@@ -136,11 +136,11 @@ impl Site {
         });
         // A file is made only for a site that will be.
         let is_opened = logs == LogOpening::Open && complaints.is_empty();
-        let log = settings
-            .access_log
-            .as_ref()
-            .filter(|_| is_opened)
-            .and_then(|log| open_log(log, base).map_err(|wrong| complaints.push(wrong)).ok());
+        let log = settings.access_log.as_ref().filter(|_| is_opened);
+        let log = AccessLog::open_if(log, base).unwrap_or_else(|wrong| {
+            complaints.push(wrong);
+            None
+        });
         let https = settings.listen.iter().find(|listen| listen.scheme == Scheme::Https);
         match (root, auth, programs) {
             (Ok(root), Ok(auth), Ok(programs)) if complaints.is_empty() => Ok(Self {
@@ -187,14 +187,6 @@ fn open_hooks(
     let before = before.and_then(|before| before.hooks.as_ref());
     let wanted = HookSettings { script: settings.script.as_ref(), wasm: &settings.wasm };
     MessageHooks::open_at(ScriptPlace::Site, wanted, context.base, log, before)
-}
-
-fn open_log(log: &AccessLogChoice, base: &Path) -> Result<Arc<AccessLog>, Complaint> {
-    let log = log.settings();
-    AccessLog::open(&log, base).map(Arc::new).map_err(|why| {
-        Complaint::new("access_log", format!("{}: {why}", log.file))
-            .remedy("name a file that this user may write")
-    })
 }
 
 fn no_root(root: &str, why: &RootError) -> Complaint {

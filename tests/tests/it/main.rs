@@ -38,6 +38,7 @@ mod let_through;
 mod list_folders;
 mod local_names;
 mod metrics;
+mod logs;
 mod near;
 mod operate;
 mod own_names;

@@ -81,7 +81,7 @@ fn file(state_dir: &Path) -> PathBuf {
 }
 
 fn tell(path: &Path, what: &dyn Display) {
-    eprintln!("tidegate: {}: {what}", path.display());
+    log::warn!(target: "policy", "{}: {what}", path.display());
 }
 
 fn read(path: &Path) -> std::io::Result<String> {

@@ -24,12 +24,12 @@ use command_output::{CommandFailure, ExitReason};
 use config::Plan;
 use door_gateway::GatewayDoor;
 use door_pixel::PixelDoor;
-use door_web::WebDoor;
 use http_engine::UnfinishedCounts;
 use ledger::RuleTexts;
 use metrics_page::ReloadRecord;
 use origins::Dialer;
 use policy::Policy;
+use program_log::{LogPart, part_log};
 use resolver::Resolver;
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -37,9 +37,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use transport::{ClientTls, Cores, Drain};
 use vocab::{ListId, Listen, Name, RuleRef};
-
-/// Time for which the end of the program waits for a core, and for a disk, to write access logs.
-const LOGS_MAX: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// A page for the web door of the built-in configuration.
 const WELCOME: &str = include_str!("../../assets/welcome.html");
@@ -201,7 +198,7 @@ impl RunningApp {
 
     /// Goes on without something, and says so.
     pub(super) fn note_problem(&self, trouble: String) {
-        eprintln!("tidegate: {trouble}");
+        log::warn!(target: "program", "{trouble}");
         self.problems().push(trouble);
     }
 
@@ -253,40 +250,12 @@ impl RunningApp {
             // That a file is one, and no web page, the download has seen; a list that cannot be
             // read is counted line by line when it is compiled.
             check: Arc::new(|_| Ok(())),
-            log: Arc::new(|line| eprintln!("tidegate: {line}")),
+            log: part_log(LogPart::Dns, log::Level::Warn),
         }
-    }
-
-    /// Opens the access logs anew: they were moved away.
-    pub(super) fn reopen_logs(&self) {
-        if let Some(door) = self.web_door() {
-            door.reopen_logs();
-        }
-    }
-
-    /// Writes what the cores have gathered for access logs.
-    pub(super) async fn finish_logs(&self) {
-        let Some(door) = self.web_door() else { return };
-        for core in 0..self.cores.count() {
-            let (done, told) = tokio::sync::oneshot::channel();
-            let flush = move || async move {
-                door_web::flush_logs_of_core();
-                // Whoever waited may have lost patience.
-                let _ = done.send(());
-            };
-            if self.cores.spawn(core, flush).is_ok() {
-                let _ = tokio::time::timeout(LOGS_MAX, told).await;
-            }
-        }
-        door.finish_logs(LOGS_MAX);
     }
 
     /// The gateway, if it runs.
     pub(super) fn gateway_door(&self) -> Option<Arc<GatewayDoor>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.get()
-    }
-
-    pub(super) fn web_door(&self) -> Option<Arc<WebDoor>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.get()
     }
 

@@ -67,7 +67,7 @@ impl RunningApp {
     pub(super) fn restore_caches(&self, plan: &Plan) {
         for CacheFile { cache, file, .. } in self.cache_files(plan) {
             for (file, why) in self.resolver.restore_from(cache, &file).refused {
-                eprintln!("tidegate: {}: {why}; the cache begins empty", file.display());
+                log::warn!(target: "cache", "{}: {why}; the cache begins empty", file.display());
             }
         }
     }
@@ -132,7 +132,8 @@ impl RunningApp {
             (Some(_), _) | (None, None) => Ok(()),
         };
         if let Err(why) = folder.and_then(|()| self.resolver.dump_to(one.cache, &one.file)) {
-            eprintln!("tidegate: {}: the cache could not be kept: {why}", one.file.display());
+            let file = one.file.display();
+            log::warn!(target: "cache", "{file}: the cache could not be kept: {why}");
         }
     }
 

@@ -143,7 +143,7 @@ impl RunningApp {
             let _ = done.send(());
         });
         if settled.recv_timeout(FLUSH_TIMEOUT).is_err() {
-            eprintln!("tidegate: the disk is slow; answers that it was to keep are lost");
+            log::warn!(target: "cache", "the disk is slow; answers that it was to keep are lost");
         }
     }
 }

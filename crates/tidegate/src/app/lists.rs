@@ -289,8 +289,9 @@ impl ListTexts {
             None => self.compile(),
         };
         if let Err(error) = replace_file(&snapshot, &rules.to_snapshot(key)) {
-            eprintln!(
-                "tidegate: the compiled lists cannot be kept in {}: {error}; the next start will \
+            log::warn!(
+                target: "lists",
+                "the compiled lists cannot be kept in {}: {error}; the next start will \
                  compile them again",
                 snapshot.display()
             );

@@ -74,6 +74,9 @@ use vocab::Now;
 /// Time that open requests may take to end when the program stops.
 const DRAIN_MAX: Duration = Duration::from_secs(5);
 
+/// Time that logs may take to be written when the program stops.
+const LOGS_MAX: Duration = Duration::from_secs(2);
+
 /// Everything that runs.
 pub(crate) struct RunningApp {
     /// The command line that started it: reload reads the same configuration again.
@@ -138,6 +141,12 @@ struct RunningDoors {
 
 /// Runs until a signal ends it, or another process takes its place.
 pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
+    let ended = run_to_end(setup);
+    program_log::finish(LOGS_MAX);
+    ended
+}
+
+fn run_to_end(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let plan = setup.plan()?;
     let folder = setup.state_dir(&plan);
     let takeover = SocketTakeover::begin(&folder)?;
@@ -148,6 +157,9 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
         StateDir::open(&folder).map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))?;
     // While there is one thread: what it gives up is given up by all that come after it.
     let start = privileges::drop_privileges(setup, &plan, &state)?;
+    let log = program_log::open(&plan.file.log, plan.base(state.path()));
+    let log = log.map_err(|why| CommandFailure::new(ExitReason::NotStarted, plan.locate(why)))?;
+    log.take_over();
     // Beside reading the lists: keys are made after that. Without a thread it is done when the
     // first is.
     let randomness = std::thread::Builder::new().name("randomness".into());
@@ -163,11 +175,13 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
         let _inside = runtime.enter();
         ProgramSignals::listen().map_err(|error| CommandFailure::new(ExitReason::Fault, error))?
     };
+    // What there is to say of the start stands before the word that it is over.
+    program_log::finish(LOGS_MAX);
     for line in greeting::lines(&app, origin) {
         println!("{line}");
     }
     for address in socket_transfer::close_unclaimed() {
-        eprintln!("tidegate: a socket at {address} was handed over, and no door listens there");
+        log::warn!(target: "program", "a socket at {address} was handed over, and no door listens there");
     }
     println!("ready");
     if let Some(takeover) = takeover {
@@ -214,10 +228,8 @@ enum ProgramEnd {
 /// Lets what is open go on in a process that was replaced.
 async fn finish_connections(app: &RunningApp) {
     let most = app.running().plan.file.hard_stop_after();
-    println!(
-        "tidegate: replaced; connections that are open go on for at most {}",
-        vocab::TimeSpan(most)
-    );
+    let span = vocab::TimeSpan(most);
+    log::info!(target: "program", "replaced; open connections go on for at most {span}");
     // What is still open then is told by the stop.
     let _ = app.drain.finished(most).await;
 }
@@ -248,7 +260,7 @@ impl ProgramSignals {
         }
     }
 
-    /// Reloads on SIGHUP, opens access logs anew on SIGUSR1; returns on SIGTERM or SIGINT, and when
+    /// Reloads on SIGHUP, opens all logs anew on SIGUSR1; returns on SIGTERM or SIGINT, and when
     /// another process has taken this one's place.
     async fn handle(&mut self, app: &Arc<RunningApp>) -> ProgramEnd {
         loop {
@@ -257,7 +269,7 @@ impl ProgramSignals {
                 _ = self.int.recv() => return ProgramEnd::Stopped,
                 () = app.left.started() => return ProgramEnd::Replaced,
                 _ = self.hup.recv() => reload(app),
-                _ = self.usr1.recv() => app.reopen_logs(),
+                _ = self.usr1.recv() => log_sink::reopen_all(),
                 () = app.reload_requested.notified() => reload(app),
             }
         }
@@ -267,18 +279,21 @@ impl ProgramSignals {
 /// Reads the configuration again. Reading and compiling lists takes a while; the thread is this
 /// one's own.
 fn reload(app: &Arc<RunningApp>) {
+    // Whoever reloads is told what is wrong, though it be what was wrong a moment ago.
+    log::logger().flush();
     service_manager::tell(ServiceNews::Reloading);
     let outcome = app.reload();
     service_manager::tell(ServiceNews::Ready);
     match outcome {
         Ok(done) => {
             println!("reloaded: {} lists, {} rules, {} ms", done.lists, done.rules, done.took_ms);
+            log::debug!(target: "program", "reloaded in {} ms", done.took_ms);
         }
         Err(complaints) => {
             for complaint in complaints {
-                eprintln!("{complaint}");
+                log::error!(target: "program", "{complaint}");
             }
-            eprintln!("tidegate: nothing was changed");
+            log::error!(target: "program", "nothing was changed");
         }
     }
 }
@@ -288,10 +303,9 @@ async fn stop(app: &RunningApp) {
     app.drain.start();
     app.close_doors();
     if let Err(open) = app.drain.finished(DRAIN_MAX).await {
-        eprintln!("tidegate: {} connections were still open and are cut", open.0);
+        log::warn!(target: "program", "{} connections were still open and are cut", open.0);
     }
     app.close_console();
-    app.finish_logs().await;
     app.ledger.close();
 }
 

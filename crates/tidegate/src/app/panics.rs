@@ -2,7 +2,8 @@
 //! (docs/adr/0027).
 //!
 //! A panic ends the task in which it happens, so a connection or a question, and nothing else. The
-//! message with its place goes to standard error as ever. Installed first of all, by `main`.
+//! message with its place goes to the log, or to standard error while there is none. Installed
+//! first of all, by `main`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -21,12 +22,20 @@ static COUNTS: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
 pub(crate) fn count() {
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        tell(panic);
         let thread = std::thread::current();
         let kind = kind(thread.name().unwrap_or("unnamed"));
         note(kind);
+        if program_log::is_started() {
+            let (place, what) = (panic.location(), panic.payload_as_str());
+            let place = place.map(ToString::to_string).unwrap_or_default();
+            let what = what.unwrap_or_default();
+            log::error!(target: "program", "thread {kind} panicked at {place}: {what}");
+        } else {
+            tell(panic);
+        }
         if kind == FATAL {
-            eprintln!("tidegate: the resolver's state is lost, so the program ends");
+            log::error!(target: "program", "the resolver's state is lost, so the program ends");
+            program_log::finish(super::LOGS_MAX);
             std::process::abort();
         }
     }));

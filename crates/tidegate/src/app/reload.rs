@@ -55,11 +55,16 @@ impl RunningApp {
         let CompiledPolicy { policy, tables, .. } =
             compiling::compile(&plan, self.state.path(), Some(&before))
                 .map_err(|failure| lines(failure.message))?;
+        let log = program_log::open(&plan.file.log, plan.base(self.state.path()))
+            .map_err(|why| lines(plan.locate(why).to_string()))?;
         // It reads the same files; doors may want certificates for names that it must know of.
         let succession = self.reload_signer(tables).map_err(|why| lines(why.to_string()))?;
         self.apply(&mut running, plan).map_err(|why| lines(why.to_string()))?;
         succession.keep();
+        log.take_over();
         let (lists, rules) = self.swap(policy, before);
+        // Files are opened anew by every reload.
+        log_sink::reopen_all();
         // The policy's script is in force by now, as are those of the doors.
         self.start_timers(&running.doors);
         self.subscriptions.all_in_force();
@@ -129,14 +134,14 @@ impl RunningApp {
         names.into_iter().map(told).collect()
     }
 
-    /// Says on standard error and in the notes which lists of the configuration were read and are
+    /// Says in the log and in the notes which lists of the configuration were read and are
     /// not in force.
     pub(super) fn report_lists(&self, plan: &Plan) -> Vec<String> {
         let policy = self.policy.load();
         let told = lists::not_in_force(plan, policy.rules());
         let told: Vec<String> = told.iter().map(ToString::to_string).collect();
         for text in &told {
-            eprintln!("tidegate: {text}");
+            log::warn!(target: "lists", "{text}");
             self.ledger.note(transport::clock::now(), None, "lists", text);
         }
         told

@@ -90,7 +90,7 @@ pub(crate) fn decision_script(
     before: Option<&Arc<dyn VerdictHook>>,
 ) -> Result<Option<Arc<dyn VerdictHook>>, FileComplaint> {
     let Some(file) = &plan.file.policy.script else { return Ok(None) };
-    let log: ScriptLog = Arc::new(|line: &str| eprintln!("tidegate: policy: {line}"));
+    let log: ScriptLog = program_log::part_log(program_log::LogPart::Policy, log::Level::Info);
     let before = before.map(|hook| &**hook);
     let opened = DecisionScript::open(file, plan.base(state_dir), &log, before);
     let script = opened.map_err(|why| plan.locate(why.under("policy")))?;

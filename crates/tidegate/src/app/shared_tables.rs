@@ -15,8 +15,9 @@ pub(super) fn seal(rules: &mut RuleSet) -> Option<SealedMemory> {
         Ok(tables) => share(rules, &tables).then_some(tables),
         Err(NotSealed::Empty) => None,
         Err(why) => {
-            eprintln!(
-                "tidegate: the signer holds the blocked names a second time, for memory cannot be \
+            log::warn!(
+                target: "signer",
+                "the signer holds the blocked names a second time, for memory cannot be \
                  shared with it: {why}"
             );
             None

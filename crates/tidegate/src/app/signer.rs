@@ -48,7 +48,7 @@ pub(super) fn open(
     if plan.file.pixel.is_some()
         && let Err(why) = signer.start()
     {
-        eprintln!("tidegate: there are no certificates for blocked names: {why}");
+        log::error!(target: "signer", "there are no certificates for blocked names: {why}");
     }
     Ok(Arc::new(signer))
 }

@@ -90,7 +90,7 @@ impl RunningApp {
     }
 
     fn hand_over(self: &Arc<Self>, successor: &ArrivedSuccessor) -> SuccessorFate {
-        println!("tidegate: process {} is to take over", successor.process);
+        log::info!(target: "program", "process {} is to take over", successor.process);
         self.give_up_folders();
         let sockets = socket_transfer::open_sockets();
         let (out, error) = (std::io::stdout(), std::io::stderr());
@@ -125,7 +125,7 @@ impl RunningApp {
 
     /// Goes on as before, after a process that was to follow did not come up.
     fn take_folders_back(self: &Arc<Self>) {
-        eprintln!("tidegate: the new process did not come up; this one goes on");
+        log::warn!(target: "program", "the new process did not come up; this one goes on");
         self.state.take_again();
         self.publish_address();
         self.ledger.share(FileSharing::Owned);

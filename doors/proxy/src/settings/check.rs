@@ -5,6 +5,7 @@
 use super::{Settings, bandwidth, parents, passing};
 use crate::url_rules;
 use http_front::HealthPath;
+use access_log::AccessLogChoice;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use vocab::{Complaint, Door, Listen, TimeSpan};
@@ -47,6 +48,7 @@ impl Settings {
         }
         complaints.extend(WasmFilterSettings::check_all(&self.wasm));
         complaints.extend(self.health.as_ref().and_then(HealthPath::check));
+        complaints.extend(AccessLogChoice::check_if(self.access_log.as_ref()));
         if let Some(redirector) = &self.redirector {
             complaints.extend(redirector.check().into_iter().map(|it| it.under("redirector")));
         }

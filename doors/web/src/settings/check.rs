@@ -11,6 +11,7 @@ use crate::forwarded;
 use crate::host::HostPattern;
 use crate::path::{PathForm, PathTarget};
 use crate::rules::SiteRules;
+use access_log::AccessLogChoice;
 use http::header::STRICT_TRANSPORT_SECURITY;
 use std::collections::HashSet;
 use vocab::{Complaint, Door, Listen, Scheme};
@@ -71,9 +72,7 @@ impl SiteSettings {
             complaints.extend(script.settings().check().into_iter().map(under("script")));
         }
         complaints.extend(WasmFilterSettings::check_all(&self.wasm));
-        if let Some(log) = &self.access_log {
-            complaints.extend(log.check().into_iter().map(under("access_log")));
-        }
+        complaints.extend(AccessLogChoice::check_if(self.access_log.as_ref()));
         let Some(hsts) = &self.hsts else { return complaints };
         complaints.extend(hsts.check().into_iter().map(under("hsts")));
         if !self.listen.iter().any(|listen| listen.scheme == Scheme::Https) {

@@ -17,6 +17,7 @@ use door_proxy::{BlockedTunnel, CacheEnvironment, ProxyDoor, ProxyParts};
 use door_web::{WebDoor, WebParts};
 use file_access::private_files::PrivateFiles;
 use policy::{Ask, Policy, Verdict};
+use program_log::{LogPart, part_log};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -105,7 +106,7 @@ impl ProgramDoor for ProxyDoor {
             cache: cache_environment(app, Self::DOOR),
             signer: Some(Arc::clone(&app.signer)),
             dashboard: Arc::clone(&app.dashboard),
-            log: teller(),
+            log: part_log(LogPart::Proxy, log::Level::Warn),
         };
         Self::new(settings, parts).map(Some)
     }
@@ -144,7 +145,7 @@ impl ProgramDoor for WebDoor {
             base: base(app, plan),
             private: Arc::clone(&app.private),
             signer: Some(Arc::clone(&app.signer)),
-            log: teller(),
+            log: part_log(LogPart::Web, log::Level::Warn),
         };
         Self::new(&plan.file.web, parts).map(Some)
     }
@@ -184,7 +185,7 @@ impl ProgramDoor for GatewayDoor {
             private: Arc::clone(&app.private),
             cache: cache_environment(app, Self::DOOR),
             signer: Some(Arc::clone(&app.signer)),
-            log: teller(),
+            log: part_log(LogPart::Gateway, log::Level::Warn),
         };
         Self::new(settings, parts).map(Some)
     }
@@ -221,16 +222,12 @@ fn base(app: &RunningApp, plan: &Plan) -> PathBuf {
     plan.base(app.state.path()).to_path_buf()
 }
 
-/// Prints a line for the administrator.
-fn teller() -> Arc<dyn Fn(&str) + Send + Sync> {
-    Arc::new(|line| eprintln!("tidegate: {line}"))
-}
-
 /// What the cache of a door finds around it.
 fn cache_environment(app: &RunningApp, door: Door) -> CacheEnvironment {
+    let part = if door == Door::Proxy { LogPart::Proxy } else { LogPart::Gateway };
     CacheEnvironment {
         clock: transport::clock::now,
         folder: app.state.path().to_path_buf(),
-        log: Arc::new(move |line| eprintln!("tidegate: {door}: {line}")),
+        log: part_log(part, log::Level::Warn),
     }
 }

@@ -121,8 +121,13 @@ fn writable_places(plan: &Plan, state: &Path) -> Vec<WritablePlace> {
     let written = file.web.iter().filter(|site| site.is_written());
     all.extend(written.map(|site| WritablePlace::Site(base.join(&site.root))));
     let logs = file.web.iter().filter_map(|site| site.access_log.as_ref());
-    let logs = logs.map(door_web::AccessLogChoice::settings).filter(|log| log.file != "stdout");
-    all.extend(logs.map(|log| WritablePlace::Log(base.join(log.file))));
+    let logs = logs.chain(file.gateway.iter().filter_map(|door| door.access_log.as_ref()));
+    let logs = logs.chain(file.proxy.iter().filter_map(|door| door.access_log.as_ref()));
+    let logs = logs.filter_map(door_web::AccessLogChoice::file);
+    let own = file.log.file.clone().filter(|file| !matches!(file.as_str(), "stderr" | "stdout"));
+    let queries = file.dns.as_ref().and_then(|dns| dns.query_log.as_ref());
+    let queries = queries.and_then(door_dns::QueryLogChoice::file);
+    all.extend(logs.chain(queries).chain(own).map(|file| WritablePlace::Log(base.join(file))));
     if file.admin.config_edits == ConfigEdits::On && !plan.is_built_in() {
         let file = plan.source.canonicalize().unwrap_or_else(|_| plan.source.clone());
         all.push(WritablePlace::Kept(file));

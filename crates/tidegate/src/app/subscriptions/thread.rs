@@ -38,7 +38,7 @@ pub(super) fn start(app: Arc<RunningApp>, orders: mpsc::Receiver<UpdateOrder>) -
             Ok(runtime) => runtime.block_on(run(app, orders)),
             Err(why) => {
                 let why = format!("lists cannot be fetched: {why}; restart Tidegate");
-                eprintln!("tidegate: {why}");
+                log::error!(target: "lists", "{why}");
                 *app.subscriptions.problem() = Some(why);
             }
         }
@@ -203,12 +203,12 @@ impl FetchWork {
         let mut trouble = self.app.subscriptions.problem();
         match result {
             Ok(done) => {
-                println!("{done}");
+                log::info!(target: "lists", "{done}");
                 *trouble = None;
             }
             Err(why) => {
                 let text = format!("lists that were fetched are not all in force: {why}");
-                eprintln!("tidegate: {text}");
+                log::warn!(target: "lists", "{text}");
                 *trouble = Some(text);
             }
         }
@@ -254,8 +254,8 @@ impl FetchWork {
     }
 }
 
-/// Says it on standard error and in the notes.
+/// Says it in the log and in the notes.
 fn report(app: &RunningApp, name: &str, text: &str) {
-    eprintln!("tidegate: list {name}: {text}");
+    log::warn!(target: "lists", "list {name}: {text}");
     app.ledger.note(transport::clock::now(), None, &format!("list {name}"), text);
 }
