@@ -24,6 +24,8 @@ use std::sync::Arc;
 const SEALS: SealFlags = SealFlags::WRITE.union(SealFlags::SHRINK);
 /// Bytes of a huge page. A mapping that begins at a multiple of it can be held in such pages.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
+/// `MADV_COLLAPSE` of Linux 6.1, which musl's headers lack.
+const COLLAPSE: libc::c_int = 25;
 
 /// Bytes in a sealed memfd, mapped for reading. A clone is of the same mapping.
 #[derive(Clone)]
@@ -112,7 +114,7 @@ impl SealedMapping {
         }
         // SAFETY: the range lies within the mapping, of which it says no more than in which pages
         // the kernel is to hold it.
-        unsafe { libc::madvise(self.start.as_ptr().cast(), whole, libc::MADV_COLLAPSE) };
+        unsafe { libc::madvise(self.start.as_ptr().cast(), whole, COLLAPSE) };
     }
 }
 

@@ -12,8 +12,9 @@ use mimalloc::MiMalloc;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::{copy_nonoverlapping, null_mut};
 
-/// From so many bytes on a block is large.
-const LARGE_BYTES: usize = 8 << 10;
+/// From so many bytes on a block is large. musl's allocator has one lock for all threads, and gives
+/// blocks from here on, and those alone, a mapping of their own.
+const LARGE_BYTES: usize = if cfg!(target_env = "gnu") { 8 << 10 } else { 128 << 10 };
 
 /// See the module.
 pub(crate) struct HybridHeap;
