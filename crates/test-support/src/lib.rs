@@ -8,11 +8,13 @@
 
 mod door_parts;
 mod http_answer;
+mod probe_filter;
 mod scratch;
 mod scripted_origin;
 
 pub use door_parts::{blocking, open_ledger};
 pub use http_answer::HttpAnswer;
+pub use probe_filter::PROBE_FILTER;
 pub use scratch::{ScratchFolder, scratch};
 pub use scripted_origin::{OriginReply, ScriptedOrigin, ask, ok, read_message, serve_one};
 

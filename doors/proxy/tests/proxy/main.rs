@@ -9,6 +9,7 @@ mod bandwidth;
 mod blocked;
 mod cache;
 mod fields;
+mod filters;
 mod huge;
 mod interim;
 mod mirror;

@@ -6,6 +6,7 @@ mod changes;
 mod fastcgi;
 mod features;
 mod files;
+mod filters;
 mod guarded;
 mod https;
 mod joined;
