@@ -9,6 +9,7 @@ mod allows;
 mod cache_index;
 mod clients;
 mod inspected;
+mod list_text;
 mod lists;
 mod notes;
 mod origins;

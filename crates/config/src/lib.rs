@@ -7,6 +7,7 @@
 //! our words ([`from_polipo`], [`from_pixelserv`]). No sockets, no tasks: this crate reads and
 //! checks.
 
+mod difference;
 mod door_sections;
 mod edit;
 mod file;
@@ -26,6 +27,7 @@ mod sources;
 mod variables;
 mod yaml;
 
+pub use difference::{DIFFERENCES_MAX, EffectTime, SettingDifference, differences};
 pub use door_sections::{DOOR_SECTIONS, DoorSection, PlacedCertificate, door_section};
 pub use edit::{
     EditRefusal, PathError, SettingChange, SettingPath, ValueError, WrittenValue, edit_text,

@@ -88,6 +88,12 @@ impl Plan {
         Some(self.sources.hide_in(shown::value(found, path.keys())))
     }
 
+    /// The whole of it as it is in force, defaults included and passwords hidden.
+    pub fn shown_whole(&self) -> Json {
+        let whole = serde_json::to_value(&self.file).unwrap_or(Json::Null);
+        self.sources.hide_in(shown::value(&whole, std::iter::empty()))
+    }
+
     /// The language that it is written in.
     pub fn language(&self) -> ConfigLanguage {
         self.language
@@ -116,6 +122,24 @@ impl Plan {
     /// True if this is the embedded default.
     pub fn is_built_in(&self) -> bool {
         self.source == Path::new("built-in")
+    }
+
+    /// Files, and folders of lists, that the configuration names, below `base` where their paths
+    /// are relative: whatever text in it is the path of a file that exists. Of a text that came
+    /// from a file, and of what it includes, the files themselves.
+    pub fn named_files(&self, base: &Path) -> Vec<PathBuf> {
+        let mut found = self.included_files().to_vec();
+        found.extend(self.secret_files().iter().map(|path| base.join(path)));
+        self.tree.visit_texts(&mut |key, text| {
+            let path = base.join(text);
+            let is_list = key == "path" && path.is_dir() && path != base;
+            if !text.is_empty() && (path.is_file() || is_list) {
+                found.push(path);
+            }
+        });
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// Every listener of every door, the admin's among them.

@@ -98,6 +98,28 @@ impl YamlNode {
         }
     }
 
+    /// Calls `visit` with every text, and the last key that leads to it.
+    pub(crate) fn visit_texts(&self, visit: &mut dyn FnMut(&str, &str)) {
+        self.visit_below("", visit);
+    }
+
+    fn visit_below(&self, key: &str, visit: &mut dyn FnMut(&str, &str)) {
+        match &self.value {
+            YamlValue::Text(text) => visit(key, text),
+            YamlValue::List(items) => {
+                for item in items {
+                    item.visit_below(key, visit);
+                }
+            }
+            YamlValue::Section(entries) => {
+                for entry in entries {
+                    entry.node.visit_below(&entry.key, visit);
+                }
+            }
+            YamlValue::Null | YamlValue::Bool(_) | YamlValue::Integer(_) | YamlValue::Float(_) => {}
+        }
+    }
+
     /// The entry of a section by its key.
     pub(crate) fn entry(&self, key: &str) -> Option<&YamlEntry> {
         match &self.value {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::lookup_host;
 use transport::tls::Alpn;
-use transport::{ClientTls, Stream, dial};
+use transport::{ClientTls, DialReason, Stream, dial};
 use url::Url;
 
 const DIAL_TIMEOUT: Duration = Duration::from_secs(15);
@@ -23,11 +23,17 @@ const REDIRECTS_MAX: usize = 10;
 /// The head of a proxy's answer to CONNECT, in bytes.
 const CONNECT_HEAD_BYTES_MAX: usize = 8 << 10;
 
+/// Words of the system's libraries for a name that there is not, or that has no address.
+const NO_SUCH_NAME: [&str; 4] =
+    ["not known", "No address associated", "does not resolve", "nodename nor servname"];
+
 /// Reason why there was no answer that can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnusableAnswer {
     /// Worth another try.
     Network(String),
+    /// Nobody listens, or no such name: another try helps only where one before got further.
+    Unreachable(String),
     /// The server answered with something else than the thing.
     Status(StatusCode),
     /// Trying again would not help.
@@ -145,11 +151,14 @@ async fn connected(url: &Url) -> Result<Stream, UnusableAnswer> {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let port = url.port_or_known_default().unwrap_or(80);
     let found = lookup_host((host, port)).await;
-    let found = found.map_err(|why| network(format!("{host} has no address: {why}")))?;
+    let found = found.map_err(|why| no_address(host, &why))?;
     let mut last = network(format!("{host} has no address"));
     for address in found {
         match dial(address, DIAL_TIMEOUT).await {
             Ok(stream) => return Ok(stream),
+            Err(why) if why.reason == DialReason::Refused => {
+                last = UnusableAnswer::Unreachable(why.to_string());
+            }
             Err(why) => last = network(why),
         }
     }
@@ -180,6 +189,16 @@ async fn tunnelled(mut stream: Stream, url: &Url) -> Result<Stream, UnusableAnsw
     }
 }
 
+/// Failure of a look-up by the system, which has no numbers for it but words.
+fn no_address(host: &str, why: &io::Error) -> UnusableAnswer {
+    let why = format!("{host} has no address: {why}");
+    if NO_SUCH_NAME.iter().any(|words| why.contains(words)) {
+        UnusableAnswer::Unreachable(why)
+    } else {
+        UnusableAnswer::Network(why)
+    }
+}
+
 fn network(why: impl fmt::Display) -> UnusableAnswer {
     UnusableAnswer::Network(why.to_string())
 }
@@ -193,7 +212,7 @@ impl From<io::Error> for UnusableAnswer {
 impl fmt::Display for UnusableAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Network(why) | Self::Refused(why) => f.write_str(why),
+            Self::Network(why) | Self::Unreachable(why) | Self::Refused(why) => f.write_str(why),
             Self::Status(status) => write!(f, "the server answers {status}"),
         }
     }
@@ -203,6 +222,15 @@ impl fmt::Display for UnusableAnswer {
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_is_not_there_is_no_reason_to_wait_and_a_silent_server_is() {
+        let of = |words: &str| no_address("a.test", &io::Error::other(words.to_owned()));
+        let nowhere = "failed to lookup address information: Name or service not known";
+        assert!(matches!(of(nowhere), UnusableAnswer::Unreachable(_)));
+        let later = "failed to lookup address information: Temporary failure in name resolution";
+        assert!(matches!(of(later), UnusableAnswer::Network(_)));
+    }
 
     #[test]
     fn redirects_stay_in_private_and_in_what_is_spoken() {

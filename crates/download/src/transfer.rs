@@ -22,6 +22,15 @@ const STALL: Duration = Duration::from_mins(1);
 /// The first wait before another try; each next is twice as long, up to the most.
 const WAIT_FIRST: Duration = Duration::from_secs(1);
 const WAIT_MOST: Duration = Duration::from_secs(30);
+/// Answers that a server may take back.
+const TRANSIENT: [StatusCode; 6] = [
+    StatusCode::REQUEST_TIMEOUT,
+    StatusCode::TOO_MANY_REQUESTS,
+    StatusCode::INTERNAL_SERVER_ERROR,
+    StatusCode::BAD_GATEWAY,
+    StatusCode::SERVICE_UNAVAILABLE,
+    StatusCode::GATEWAY_TIMEOUT,
+];
 const NAMELESS: &str = "index.html";
 
 /// Settings that all downloads of a run share.
@@ -96,11 +105,18 @@ pub async fn run(
     let route = ServerRoute { tls: &common.tls, proxy: proxy.as_ref() };
     let mut wait = WAIT_FIRST;
     let mut tries = 0;
+    let mut has_begun = false;
     loop {
         let outcome = attempt(common, &route, &job, bar).await;
         match outcome {
-            Err(why) if why.is_transient() && tries < common.retries && !job.is_to_stdout() => {
+            Err(why)
+                if (why.is_transient() || has_begun && why.is_unreachable())
+                    && tries < common.retries
+                    && !job.is_to_stdout() =>
+            {
                 tries += 1;
+                // A server that sent some of it and is gone may be starting anew.
+                has_begun |= matches!(why, DownloadStop::Broke(_));
                 bar.retrying(&why, wait);
                 tokio::time::sleep(wait).await;
                 wait = (wait * 2).min(WAIT_MOST);
@@ -288,14 +304,17 @@ impl DownloadJob {
 }
 
 impl DownloadStop {
+    /// True if nobody is there, as far as can be told.
+    fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Unanswered(UnusableAnswer::Unreachable(_)))
+    }
+
     /// True if another try may help.
     fn is_transient(&self) -> bool {
         match self {
             Self::Unanswered(UnusableAnswer::Network(_)) | Self::Broke(_) => true,
-            Self::Unanswered(UnusableAnswer::Status(status)) => {
-                status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS
-            }
-            Self::Unanswered(UnusableAnswer::Refused(_))
+            Self::Unanswered(UnusableAnswer::Status(status)) => TRANSIENT.contains(status),
+            Self::Unanswered(UnusableAnswer::Refused(_) | UnusableAnswer::Unreachable(_))
             | Self::Disk(..)
             | Self::Exists(_)
             | Self::Wrong(_) => false,

@@ -49,3 +49,6 @@ pub const LIMIT_MAX: usize = 500;
 
 /// The store's file in the state folder.
 pub const FILE_NAME: &str = "ledger.db";
+
+/// Version of its tables, which the file keeps as `user_version`; older ones are brought up to it.
+pub const TABLES_VERSION: u32 = store::VERSION;

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Version of the tables, kept in the file as `user_version`.
-const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 3;
 /// Bytes that the tables of a new ledger take on disk with their log and its index, about.
 const ROOM_BYTES_MIN: u64 = 1 << 20;
 /// Rights of its files: it tells who asked for what.

@@ -13,6 +13,7 @@ mod cli;
 
 use clap::Parser;
 use std::process::ExitCode;
+use terminal_text::TextStream;
 
 #[global_allocator]
 static HEAP: app::allocator::HybridHeap = app::allocator::HybridHeap;
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
     match cli::run_command(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprint!("{}", failure.message);
+            eprint!("{}", terminal_text::complaints(TextStream::Error, &failure.message));
             ExitCode::from(failure.exit as u8)
         }
     }

@@ -10,8 +10,37 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::PoisonError;
 use vocab::{Door, Listen, Scheme};
 
+/// The lines of `serve`: the folder, where it is seen, and a picture of that for telephones. The
+/// rest of the program is not what was asked for.
+fn of_folder(app: &RunningApp) -> Vec<String> {
+    let folder = {
+        let running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.plan.file.web.first().map_or_else(String::new, |site| site.root.clone())
+    };
+    let mut lines = vec![format!("serves {folder}"), String::new()];
+    let mut far = None;
+    for (door, listen) in app.listeners().iter().filter(|(door, _)| *door == "web") {
+        lines.push(format!("  {door:<8} {listen}"));
+        let seen = transport::own_addresses(&[listen.address]).into_iter();
+        for ip in seen.filter(|_| listen.address.ip().is_unspecified()) {
+            let url = format!("http://{}/", SocketAddr::new(ip, listen.address.port()));
+            lines.push(format!("  at       {url}"));
+            far = far.or((!ip.is_loopback()).then_some(url));
+        }
+        lines.extend(to_try(door, listen).map(|line| format!("  try      {line}")));
+    }
+    let picture = far.filter(|_| std::io::stdout().is_terminal());
+    lines.extend(picture.and_then(|url| terminal_text::qr_code(&url)).map(|it| format!("\n{it}")));
+    let own = app.warnings().into_iter().filter(|warning| warning != super::reload::NO_LISTS);
+    lines.extend(own.map(|warning| format!("\n  note     {warning}")));
+    lines
+}
+
 /// The lines, in the order of the doors.
 pub(super) fn lines(app: &RunningApp, origin: RulesOrigin) -> Vec<String> {
+    if app.setup.is_written_by_command() {
+        return of_folder(app);
+    }
     let running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
     let plan = &running.plan;
     let mut lines = vec![format!(

@@ -18,6 +18,7 @@ const NAMED_MAX: usize = 3;
 pub(crate) fn paths(plan: &Plan, state: &Path, setup: &CommandSetup) -> PrivatePaths {
     let base = plan.base(state);
     let mut private = vec![state.to_path_buf(), state.join("ca")];
+    private.extend(state_archive::leftovers(state));
     // The site of the built-in configuration.
     let mut public = vec![state.join("www")];
     // Another Tidegate may be at home where this one serves.
@@ -27,6 +28,7 @@ pub(crate) fn paths(plan: &Plan, state: &Path, setup: &CommandSetup) -> PrivateP
     private.extend(usual);
     if !plan.is_built_in() && !setup.is_written_by_command() {
         private.push(plan.source.clone());
+        private.extend(state_archive::leftovers(&plan.source));
         private.extend(plan.included_files().iter().cloned());
     }
     private.extend(secrets(plan).map(|path| base.join(path)));
@@ -62,7 +64,7 @@ pub(crate) fn secrets(plan: &Plan) -> impl Iterator<Item = &Path> {
 }
 
 /// Folders with what other people have fetched, as they stand in the configuration.
-fn folders(plan: &Plan) -> impl Iterator<Item = &Path> {
+pub(crate) fn folders(plan: &Plan) -> impl Iterator<Item = &Path> {
     let file = &plan.file;
     let proxy = file.proxy.iter().filter_map(|proxy| proxy.cache.as_ref()?.disk.as_ref());
     let gateway = file.gateway.iter().filter_map(|gateway| gateway.cache.disk.as_ref());

@@ -21,6 +21,9 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 use vocab::{Listen, Scheme};
 
+/// Warning of a configuration without lists.
+pub(super) const NO_LISTS: &str = "no list is configured under policy.lists: nothing is blocked";
+
 impl RunningApp {
     /// Opens every door of the plan for the first time.
     pub(super) fn open_doors(&self, plan: Plan) -> Result<(), DoorsNotOpen> {
@@ -281,7 +284,7 @@ fn warnings(plan: &Plan) -> Vec<String> {
         let dumps = foreign.dumps().iter().filter_map(|dump| dump.warning().cloned());
         warnings.extend(told.chain(dumps).map(|complaint| plan.locate(complaint).to_string()));
     } else if plan.file.policy.lists.is_empty() {
-        warnings.push("no list is configured under policy.lists: nothing is blocked".into());
+        warnings.push(NO_LISTS.into());
     }
     warnings
 }

@@ -6,6 +6,7 @@ pub(crate) use control_client::ADDRESS_FILE;
 use control_client::LOCK_FILE;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use state_archive::FormatError;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -19,8 +20,9 @@ pub(crate) const UPGRADE_SOCKET: &str = "upgrade.socket";
 const LOOKS_MAX: u32 = 10;
 const LOOK: Duration = Duration::from_millis(10);
 /// Names in the folder that are ours, and beginnings of such names.
-const OWN_NAMES: [&str; 5] = ["ca", "dns-cache", "lists", UPGRADE_SOCKET, LOCK_FILE];
-const OWN_PREFIXES: [&str; 4] = ["admin.", "allows.", "ledger.", "policy."];
+const OWN_NAMES: [&str; 6] = ["ca", "dns-cache", "format", "lists", UPGRADE_SOCKET, LOCK_FILE];
+const OWN_PREFIXES: [&str; 6] =
+    ["admin.", "allows.", "ledger.", "policy.", ".replaced-", ".restore-draft"];
 /// Names in it that are for everybody: the authority's certificate.
 const PUBLIC: [&str; 1] = ["ca.pem"];
 /// Folders within folders that are looked at, and files in all of them, at most.
@@ -42,6 +44,10 @@ pub(crate) enum StateError {
     NotWritable(PathBuf, io::Error),
     /// Another Tidegate uses it.
     InUse(PathBuf),
+    /// A restore into it was cut off.
+    Unfinished(PathBuf),
+    /// Another format than ours.
+    Format(FormatError),
 }
 
 impl StateDir {
@@ -67,7 +73,13 @@ impl StateDir {
             taken = flock(&lock, FlockOperation::NonBlockingLockExclusive);
         }
         match taken {
+            Ok(()) if state_archive::is_unfinished(path) => {
+                Err(StateError::Unfinished(path.into()))
+            }
             Ok(()) => {
+                for kept in state_archive::admit_format(path).map_err(StateError::Format)? {
+                    println!("the ledger of an earlier version was kept as {}", kept.display());
+                }
                 // What one that was killed has left says where somebody else may listen by now.
                 drop(std::fs::remove_file(path.join(ADDRESS_FILE)));
                 restrict_to_owner(path);
@@ -179,6 +191,13 @@ impl std::fmt::Display for StateError {
                  another folder with --state DIR",
                 path.display()
             ),
+            Self::Unfinished(path) => write!(
+                f,
+                "a restore into the state folder {} was cut off, and it is neither old nor new; run \
+                 tidegate restore again",
+                path.display()
+            ),
+            Self::Format(why) => why.fmt(f),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `tidegate cert ca`: the certificate to trust, and where each platform keeps such things.
 
 use super::{CommandFailure, CommandSetup, ExitReason};
+use serde_json::json;
 use signer::CaCertificate;
 use std::io;
 use std::path::PathBuf;
@@ -37,6 +38,14 @@ pub(super) fn explain(setup: &CommandSetup) -> Result<(), CommandFailure> {
 /// Prints the certificate alone.
 pub(super) fn pem(setup: &CommandSetup) -> Result<(), CommandFailure> {
     println!("{}", read(setup)?.0.pem.trim_end());
+    Ok(())
+}
+
+/// Prints where it is, its fingerprint and the certificate, for programs.
+pub(super) fn json(setup: &CommandSetup) -> Result<(), CommandFailure> {
+    let (ca, path) = read(setup)?;
+    let (file, pem) = (path.display().to_string(), ca.pem.trim_end());
+    println!("{:#}", json!({ "file": file, "fingerprint": ca.fingerprint_text(), "pem": pem }));
     Ok(())
 }
 

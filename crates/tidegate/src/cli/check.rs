@@ -1,15 +1,18 @@
 //! `tidegate check`: everything that is wrong with a configuration, and nothing started.
 
-use super::{CommandFailure, CommandSetup, ExitReason, machine};
+use super::lists::OutputForm;
+use super::{CommandFailure, CommandSetup, ExitReason, difference};
 use crate::app::doors::HTTP_DOORS;
 use crate::app::subscriptions::Subscription;
 use crate::app::{self, lists};
 use clap::Args;
 use config::Plan;
 use file_access::private_files::PrivateFiles;
+use serde_json::json;
 use signer::CaCertificate;
 use std::path::Path;
 use std::sync::Arc;
+use terminal_text::TextStream;
 use vocab::Door;
 
 /// Holds how a configuration is checked.
@@ -18,10 +21,70 @@ pub(crate) struct CheckArgs {
     /// Fail where there is a warning too
     #[arg(long)]
     strict: bool,
+    /// Compare it with what the running Tidegate has in force: what a reload would change, and what
+    /// a restart
+    #[arg(long)]
+    diff: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Reads and checks the configuration and what it names: lists, pattern files, folders.
 pub(super) fn check(setup: &CommandSetup, args: &CheckArgs) -> Result<(), CommandFailure> {
+    let judged = judge(setup);
+    if args.json && !args.diff {
+        return print_json(judged, args);
+    }
+    let (plan, warnings) = judged?;
+    if args.diff {
+        let form = if args.json { OutputForm::Json } else { OutputForm::Lines };
+        return difference::print(setup, &plan, form);
+    }
+    let state = setup.state_dir(&plan);
+    for told in &warnings {
+        println!("{}", terminal_text::complaints(TextStream::Out, told));
+    }
+    refuse_warnings(&warnings, args)?;
+    print_missing_lists(&plan, &state);
+    if let Some(line) = app::privileges::foretold(&plan, &state) {
+        println!("{line}");
+    }
+    println!("{}: fine", plan.source.display());
+    Ok(())
+}
+
+fn refuse_warnings(warnings: &[String], args: &CheckArgs) -> Result<(), CommandFailure> {
+    if !args.strict || warnings.is_empty() {
+        return Ok(());
+    }
+    let count = warnings.len();
+    let message = format_args!("{count} warnings, and --strict takes none");
+    Err(CommandFailure::new(ExitReason::Wrong, message))
+}
+
+/// Complaints and warnings for programs.
+fn print_json(
+    judged: Result<(Plan, Vec<String>), CommandFailure>,
+    args: &CheckArgs,
+) -> Result<(), CommandFailure> {
+    let (complaints, warnings) = match &judged {
+        Ok((_, warnings)) => (Vec::new(), warnings.clone()),
+        Err(failure) => (failure.message.lines().map(str::to_owned).collect(), Vec::new()),
+    };
+    let file = judged.as_ref().ok().map(|(plan, _)| plan.source.display().to_string());
+    let is_right = judged.is_ok() && (!args.strict || warnings.is_empty());
+    let told =
+        json!({ "file": file, "fine": is_right, "complaints": complaints, "warnings": warnings });
+    println!("{told:#}");
+    // It is told already.
+    let silent = |failure: CommandFailure| CommandFailure { message: String::new(), ..failure };
+    let (_, warnings) = judged.map_err(silent)?;
+    refuse_warnings(&warnings, args)
+}
+
+/// The plan and its warnings, or every complaint.
+fn judge(setup: &CommandSetup) -> Result<(Plan, Vec<String>), CommandFailure> {
     let plan = setup.plan()?;
     let state = setup.state_dir(&plan);
     let texts = lists::read(&plan, &state);
@@ -48,20 +111,7 @@ pub(super) fn check(setup: &CommandSetup, args: &CheckArgs) -> Result<(), Comman
     }
     let mut warnings = warnings(setup, &plan, &state);
     warnings.extend(remarks);
-    for told in &warnings {
-        println!("{told}");
-    }
-    if args.strict && !warnings.is_empty() {
-        let count = warnings.len();
-        let message = format_args!("{count} warnings, and --strict takes none");
-        return Err(CommandFailure::new(ExitReason::Wrong, message));
-    }
-    print_missing_lists(&plan, &state);
-    if let Some(line) = app::privileges::foretold(&plan, &state) {
-        println!("{line}");
-    }
-    println!("{}: fine", plan.source.display());
-    Ok(())
+    Ok((plan, warnings))
 }
 
 /// Remarks about what is allowed and may still be a mistake, a line each.
@@ -76,8 +126,8 @@ fn warnings(setup: &CommandSetup, plan: &Plan, state: &Path) -> Vec<String> {
     let told = plan.warnings().into_iter().chain(app::pixel_warnings(plan));
     let told = told.chain(app::private::warnings(plan, state, setup));
     lines.extend(told.map(|told| told.to_string()));
-    lines.extend(machine::readable_secrets(plan, state));
-    lines.extend(machine::unusable_listeners(plan, state));
+    lines.extend(diagnosis::readable_secrets(plan, state, app::private::secrets(plan)));
+    lines.extend(diagnosis::unusable_listeners(plan, state));
     lines.extend(app::privileges::warnings(plan, state));
     lines.extend(app::state::problems(state));
     let age = CaCertificate::read(&state.join("ca"))

@@ -2,16 +2,14 @@
 //!
 //! Several at once. Nothing that exists is overwritten unasked. The `download` crate does the work.
 
-mod progress;
-
 use super::{CommandFailure, ExitReason};
 use clap::Args;
-use download::{DownloadJob, ExistingFile, ExpectedChecksum, TransferContext};
-use progress::ProgressBars;
+use download::{DownloadJob, DownloadStop, ExistingFile, ExpectedChecksum, TransferContext};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
+use terminal_text::ProgressBars;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::Semaphore;
 use transport::ClientTls;
@@ -130,6 +128,12 @@ async fn all(args: GetArgs, tls: ClientTls, progress: &ProgressBars) -> usize {
                 let _place = places.acquire().await;
                 let outcome =
                     download::run(&common, DownloadJob { url, output, checksum }, &bar).await;
+                if let Err(DownloadStop::Disk(place, why)) = &outcome
+                    && place == Path::new("standard output")
+                {
+                    // As with all that is printed: quietly, where nobody reads any more.
+                    command_output::output::failed(why);
+                }
                 bar.ended(&outcome);
                 outcome.is_ok()
             })

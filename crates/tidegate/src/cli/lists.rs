@@ -5,20 +5,35 @@ use super::answered_from::{PolicyAnswers, PolicySource};
 use super::{CommandFailure, CommandSetup, ExitReason};
 use crate::app::subscriptions::{ShrinkRule, Subscription, UpdateRefusal, update_offline};
 use crate::app::{lists, read_lists};
-use admin::model::{
-    self, ListInfo, ListUpdateOutcome, ListsInfo, SkippedCount, UpdateRequest, UpdatedList,
-};
+use admin::model::{ListInfo, ListUpdateOutcome, ListsInfo, UpdateRequest, UpdatedList};
 use control_client::{AbsentReason, RunningTidegate, refused};
 use http::Method;
 use serde_json::{from_value, json};
 use std::path::Path;
 
+/// Form in which lists are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OutputForm {
+    /// For people.
+    Lines,
+    /// For programs.
+    Json,
+}
+
 /// The lists in force, or those of the configuration.
-pub(super) fn stats(setup: &CommandSetup, wanted: PolicySource) -> Result<(), CommandFailure> {
+pub(super) fn stats(
+    setup: &CommandSetup,
+    wanted: PolicySource,
+    form: OutputForm,
+) -> Result<(), CommandFailure> {
     match PolicyAnswers::of(setup, wanted)? {
         PolicyAnswers::Running(mut running, from) => {
             let lists: ListsInfo = running.get("/api/lists")?;
-            lists.lists.iter().for_each(print_list);
+            if form == OutputForm::Json {
+                println!("{:#}", json!({ "lists": lists.lists, "answered_from": from }));
+                return Ok(());
+            }
+            print_all(&lists.lists);
             let bytes = running.status()?.running.rules_bytes;
             println!("memory: {:.1} MiB", bytes as f64 / f64::from(1 << 20));
             println!("asked {}", from.text);
@@ -27,11 +42,17 @@ pub(super) fn stats(setup: &CommandSetup, wanted: PolicySource) -> Result<(), Co
             let texts = read_lists(&plan, &state)?;
             let rules = texts.compile();
             let subscriptions = Subscription::all(&plan, &state);
-            for report in rules.lists() {
+            let told = rules.lists().iter().map(|report| {
                 let subscription = subscriptions.iter().find(|it| it.name == report.name);
                 let subscription = subscription.map(Subscription::info);
-                print_list(&ListInfo { subscription, ..lists::list_info(report) });
+                ListInfo { subscription, ..lists::list_info(report) }
+            });
+            let told: Vec<ListInfo> = told.collect();
+            if form == OutputForm::Json {
+                println!("{:#}", json!({ "lists": told, "answered_from": from }));
+                return Ok(());
             }
+            print_all(&told);
             println!("memory: {}", rules.memory());
             println!("asked {}", from.text);
         }
@@ -40,7 +61,11 @@ pub(super) fn stats(setup: &CommandSetup, wanted: PolicySource) -> Result<(), Co
 }
 
 /// Fetches lists now.
-pub(super) fn update(setup: &CommandSetup, which: &UpdateRequest) -> Result<(), CommandFailure> {
+pub(super) fn update(
+    setup: &CommandSetup,
+    which: &UpdateRequest,
+    form: OutputForm,
+) -> Result<(), CommandFailure> {
     let plan = setup.plan()?;
     let state = setup.state_dir(&plan);
     let done: ListUpdateOutcome = match RunningTidegate::find(&state) {
@@ -83,13 +108,17 @@ pub(super) fn update(setup: &CommandSetup, which: &UpdateRequest) -> Result<(), 
         }
     };
     let mut failed = Vec::new();
+    if form == OutputForm::Json {
+        println!("{:#}", json!(done));
+    }
     for list in done.lists {
         match list.failure {
             Some(why) => failed.push(format!("{}: {why}\n", list.name)),
+            None if form == OutputForm::Json => {}
             None => println!("{}: {}", list.name, list.outcome),
         }
     }
-    if done.is_fetching {
+    if done.is_fetching && form == OutputForm::Lines {
         println!("still being fetched; tidegate lists says what came of it");
     }
     if failed.is_empty() {
@@ -99,12 +128,18 @@ pub(super) fn update(setup: &CommandSetup, which: &UpdateRequest) -> Result<(), 
 }
 
 /// One list file, whether or not a configuration names it.
-pub(super) fn test(file: &Path) -> Result<(), CommandFailure> {
+pub(super) fn test(file: &Path, form: OutputForm) -> Result<(), CommandFailure> {
     let rules = lists::compile_file(file).map_err(|what| {
         CommandFailure::new(ExitReason::Wrong, format_args!("{}: {what}", file.display()))
     })?;
-    rules.lists().iter().map(lists::list_info).for_each(|list| print_list(&list));
-    println!("memory: {}", rules.memory());
+    let told: Vec<ListInfo> = rules.lists().iter().map(lists::list_info).collect();
+    match form {
+        OutputForm::Json => println!("{:#}", json!({ "lists": told })),
+        OutputForm::Lines => {
+            print_all(&told);
+            println!("memory: {}", rules.memory());
+        }
+    }
     let unfit = rules.lists().iter().find_map(|report| report.unfit);
     unfit.map_or(Ok(()), |why| {
         let message = format!("{}: not in force: {why}", file.display());
@@ -112,42 +147,8 @@ pub(super) fn test(file: &Path) -> Result<(), CommandFailure> {
     })
 }
 
-fn print_list(list: &ListInfo) {
-    println!(
-        "{}: {} lines of {}: {} rules about names, {} about URLs, {} skipped",
-        list.name, list.lines, list.syntax, list.rules_names, list.rules_urls, list.skipped
-    );
-    if let Some(why) = &list.unfit {
-        println!("  not in force: {why}");
-    }
-    for SkippedCount { reason, count } in &list.skipped_by_reason {
-        let lines = if *count == 1 { "line" } else { "lines" };
-        println!("  {count} {lines} skipped: {reason}");
-    }
-    for line in list.skipped_lines.iter().take(10) {
-        let place = line.file.as_ref().map_or_else(String::new, |file| format!(" of {file}"));
-        println!("  line {}{place}: {:?} {}", line.line, line.text, line.reason);
-    }
-    if let Some(subscription) = &list.subscription {
-        print_subscription(subscription);
-    }
-}
-
-fn print_subscription(what: &model::SubscriptionInfo) {
-    let at = |moment: &Option<String>| moment.clone().unwrap_or_else(|| "never".into());
-    match what.bytes {
-        None => println!("  {}: never fetched", what.url),
-        Some(bytes) => println!(
-            "  {}: {bytes} bytes, fetched {}, asked for {}",
-            what.url,
-            at(&what.fetched_at),
-            at(&what.checked_at)
-        ),
-    }
-    if let Some(why) = &what.failure {
-        println!("  {} tries failed since: {why}", what.failures);
-    }
-    if let Some(next) = &what.next_at {
-        println!("  next try about {next}");
+fn print_all(lists: &[ListInfo]) {
+    for list in lists {
+        println!("{list}");
     }
 }

@@ -4,12 +4,14 @@
 //! stopped by a fault.
 
 mod answered_from;
+mod backup;
 mod cert;
 mod check;
+mod difference;
+mod doctor;
 mod get;
 mod import;
 mod lists;
-mod machine;
 mod pixelserv;
 mod script;
 mod serve;
@@ -27,14 +29,16 @@ use answered_from::PolicySource;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use command_output::output;
 use control_client::CtlCommand;
+use lists::OutputForm;
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use terminal_text::ColourChoice;
 
 /// The edge of a network in one program: DNS filter, pixel server, proxy, web server, gateway.
 ///
-/// Without a command it runs: with no configuration named or found, all five doors start on this
-/// machine only, on ports that need no privilege.
+/// Without a command it runs with the configuration that is named, or with ./tidegate.yaml. Where
+/// there is none, `tidegate run` shows all five doors, on this machine only.
 #[derive(Debug, Parser)]
 #[command(name = "tidegate", version, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -59,12 +63,21 @@ enum CliCommand {
     },
     /// Report everything that is wrong with a configuration, and start nothing
     Check(check::CheckArgs),
+    /// Say what of this machine stands in the way, with a remedy each
+    Doctor(doctor::DoctorArgs),
+    /// Write the state and the configuration to one file, while Tidegate runs
+    Backup(backup::BackupArgs),
+    /// Put back what `backup` wrote; what is there is kept beside it
+    Restore(backup::RestoreArgs),
     /// Say what the policy decides about a name or URL, and why
     Why(WhyArgs),
     /// Show the state of each list, or read a list file and report what it holds
     Lists {
         #[command(subcommand)]
         what: Option<ListsCommand>,
+        /// Print JSON
+        #[arg(long, global = true)]
+        json: bool,
     },
     /// Show the certificate authority to install on your devices
     Cert {
@@ -171,15 +184,64 @@ enum CertCommand {
     /// Print the CA certificate to install, with instructions for each platform
     Ca {
         /// Print the certificate alone, in PEM
-        #[arg(long)]
+        #[arg(long, conflicts_with = "json")]
         pem: bool,
+        /// Print JSON: file, fingerprint, certificate
+        #[arg(long)]
+        json: bool,
     },
+}
+
+fn choose_colour(choice: clap::ColorChoice) {
+    terminal_text::choose_colour(match choice {
+        clap::ColorChoice::Auto => ColourChoice::Auto,
+        clap::ColorChoice::Always => ColourChoice::Always,
+        clap::ColorChoice::Never => ColourChoice::Never,
+    });
+}
+
+fn run_lists(
+    setup: &CommandSetup,
+    what: ListsCommand,
+    form: OutputForm,
+) -> Result<(), CommandFailure> {
+    match what {
+        ListsCommand::Stats { offline: true } => lists::stats(setup, PolicySource::File, form),
+        ListsCommand::Stats { offline: false } => {
+            lists::stats(setup, PolicySource::RunningFirst, form)
+        }
+        ListsCommand::Update { name, even_if_smaller } => {
+            lists::update(setup, &UpdateRequest { list: name, even_if_smaller }, form)
+        }
+        ListsCommand::Test { file } => lists::test(&file, form),
+    }
+}
+
+fn print_completions(shell: clap_complete::Shell) {
+    // Written whole first: clap panics where its reader goes away.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "tidegate", &mut script);
+    print!("{}", String::from_utf8_lossy(&script));
+}
+
+/// Help, where nothing was asked for and nothing is there to run.
+fn print_help() {
+    println!("{}", Cli::command().render_help());
+    println!("There is no tidegate.yaml here. To see all five doors on this machine: tidegate run");
 }
 
 /// Does what the command line says.
 pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
     let setup = &cli.setup;
-    let command = cli.command.unwrap_or(CliCommand::Run);
+    choose_colour(setup.color);
+    let command = match cli.command {
+        Some(command) => command,
+        None if setup.is_bare() => {
+            print_help();
+            return Ok(());
+        }
+        None => CliCommand::Run,
+    };
     if matches!(
         command,
         CliCommand::Run
@@ -195,22 +257,18 @@ pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
         CliCommand::Serve(args) => serve::serve(setup, &args),
         CliCommand::Pixelserv { args } => pixelserv::pixelserv(setup, &args),
         CliCommand::Check(args) => check::check(setup, &args),
+        CliCommand::Doctor(args) => doctor::doctor(setup, &args),
+        CliCommand::Backup(args) => backup::backup(setup, &args),
+        CliCommand::Restore(args) => backup::restore(setup, &args),
         CliCommand::Why(args) => why::why(setup, &args),
-        CliCommand::Lists { what } => {
-            match what.unwrap_or(ListsCommand::Stats { offline: false }) {
-                ListsCommand::Stats { offline: true } => lists::stats(setup, PolicySource::File),
-                ListsCommand::Stats { offline: false } => {
-                    lists::stats(setup, PolicySource::RunningFirst)
-                }
-                ListsCommand::Update { name, even_if_smaller } => {
-                    lists::update(setup, &UpdateRequest { list: name, even_if_smaller })
-                }
-                ListsCommand::Test { file } => lists::test(&file),
-            }
+        CliCommand::Lists { what, json } => {
+            let form = if json { OutputForm::Json } else { OutputForm::Lines };
+            run_lists(setup, what.unwrap_or(ListsCommand::Stats { offline: false }), form)
         }
-        CliCommand::Cert { what } => match what.unwrap_or(CertCommand::Ca { pem: false }) {
-            CertCommand::Ca { pem: false } => cert::explain(setup),
-            CertCommand::Ca { pem: true } => cert::pem(setup),
+        CliCommand::Cert { what } => match what {
+            Some(CertCommand::Ca { pem: true, .. }) => cert::pem(setup),
+            Some(CertCommand::Ca { json: true, .. }) => cert::json(setup),
+            Some(CertCommand::Ca { .. }) | None => cert::explain(setup),
         },
         CliCommand::Ctl { what } => control_client::ctl(&setup.state_of_running()?, &what),
         CliCommand::Upgrade(args) => upgrade::upgrade(setup, &args),
@@ -228,10 +286,7 @@ pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
             Ok(())
         }
         CliCommand::Completions { shell } => {
-            // Written whole first: clap panics where its reader goes away.
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "tidegate", &mut script);
-            print!("{}", String::from_utf8_lossy(&script));
+            print_completions(shell);
             Ok(())
         }
         CliCommand::Signer => app::signer::run(setup),

@@ -122,7 +122,7 @@ pub(super) fn pixelserv(setup: &CommandSetup, args: &[OsString]) -> Result<(), C
         let message = format!("{}: {why}; name another folder with --state", state.display());
         CommandFailure::new(ExitReason::NotStarted, message)
     })?;
-    app::run(&CommandSetup { config: Some(config), state: Some(state), text: None })
+    app::run(&CommandSetup { config: Some(config), state: Some(state), ..CommandSetup::default() })
 }
 
 impl PixelservCommand {

@@ -45,7 +45,7 @@ pub(super) fn serve(setup: &CommandSetup, args: &ServeArgs) -> Result<(), Comman
         Some(named) => named.clone(),
         None => made.insert(FreshFolder::make().map_err(|why| no_folder(&why))?).0.clone(),
     };
-    app::run(&CommandSetup { config: None, state: Some(state), text: Some(text.into()) })
+    app::run(&CommandSetup { state: Some(state), text: Some(text.into()), ..setup.clone() })
 }
 
 /// The configuration for a folder, as JSON, which is YAML.
@@ -83,10 +83,10 @@ fn no_folder(why: &io::Error) -> CommandFailure {
 }
 
 /// A folder of our own among those of other users: made by us under a name that nobody can know.
-struct FreshFolder(PathBuf);
+pub(super) struct FreshFolder(pub(super) PathBuf);
 
 impl FreshFolder {
-    fn make() -> io::Result<Self> {
+    pub(super) fn make() -> io::Result<Self> {
         let mut outcome = Err(io::ErrorKind::AlreadyExists.into());
         for _ in 0..NAMES_MAX {
             let mut random = [0; 16];

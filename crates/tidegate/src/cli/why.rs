@@ -16,6 +16,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use policy::Policy;
 use serde::Serialize;
 use std::fmt::Write as _;
+use terminal_text::{TextStream, TextStyle, painted};
 use transport::clock;
 
 /// Source of answers, ready to be asked.
@@ -103,8 +104,9 @@ fn path_of(question: &WhyQuestion) -> String {
 }
 
 fn describe(why: &WhyAnswer, from: &AnsweredFrom) -> String {
+    let style = if why.summary.starts_with("blocked") { TextStyle::Bad } else { TextStyle::Good };
     let mut lines = vec![
-        why.summary.clone(),
+        painted(TextStream::Out, style, &why.summary).into_owned(),
         format!("  target   {} ({})", why.target, why.kind),
         format!("  client   {} (profile {})", why.client, why.profile),
     ];

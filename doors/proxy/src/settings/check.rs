@@ -4,8 +4,8 @@
 
 use super::{Settings, bandwidth, parents, passing};
 use crate::url_rules;
-use http_front::HealthPath;
 use access_log::AccessLogChoice;
+use http_front::HealthPath;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use vocab::{Complaint, Door, Listen, TimeSpan};

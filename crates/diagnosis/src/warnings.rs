@@ -1,12 +1,11 @@
-//! Warnings of `check` about this machine: secrets that everybody here can read, listeners that
-//! cannot be had.
+//! Warnings about this machine, in the form of complaints: secrets that everybody here can read,
+//! listeners that cannot be had.
 //!
 //! Files are looked at and addresses tried; nothing listens and nothing is changed. What a
 //! configuration says by itself is `config`'s to warn of.
 
-use crate::app::private;
+use crate::surroundings::is_locked;
 use config::Plan;
-use control_client::RunningTidegate;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use transport::{BindProtocol, BindReason, check_bind};
@@ -16,9 +15,13 @@ use vocab::{Complaint, Scheme};
 const READABLE_BY_ALL: u32 = 0o004;
 
 /// Lines about files with keys or passwords that any user of this machine can read.
-pub(super) fn readable_secrets(plan: &Plan, state: &Path) -> Vec<String> {
+pub fn readable_secrets<'p>(
+    plan: &Plan,
+    state: &Path,
+    secrets: impl Iterator<Item = &'p Path>,
+) -> Vec<String> {
     let base = plan.base(state);
-    let mut files: Vec<PathBuf> = private::secrets(plan).map(|path| base.join(path)).collect();
+    let mut files: Vec<PathBuf> = secrets.map(|path| base.join(path)).collect();
     if plan.has_passwords() {
         files.push(plan.source.clone());
     }
@@ -39,8 +42,8 @@ pub(super) fn readable_secrets(plan: &Plan, state: &Path) -> Vec<String> {
 
 /// Lines about listeners whose address this machine does not have, or whose port is taken. Where a
 /// Tidegate runs on this state folder, ports that are taken are its own.
-pub(super) fn unusable_listeners(plan: &Plan, state: &Path) -> Vec<String> {
-    let is_running = RunningTidegate::find(state).is_ok();
+pub fn unusable_listeners(plan: &Plan, state: &Path) -> Vec<String> {
+    let is_running = is_locked(&state.join("lock"));
     let mut lines = Vec::new();
     for (path, listen) in plan.listen_settings() {
         let protocol = match listen.scheme {

@@ -3,7 +3,7 @@
 
 use download::{DownloadDone, DownloadProgress, DownloadStop};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 use url::Url;
 
@@ -11,7 +11,7 @@ use url::Url;
 const DRAWS_PER_SECOND: u8 = 15;
 /// Columns of a name; longer ones are cut at their start.
 const NAME_COLUMNS: usize = 28;
-/// How often a bar moves without news, so that a stalled download shows its age.
+/// Time after which a bar moves without news, so that a stalled download shows its age.
 const TICK: Duration = Duration::from_millis(250);
 
 const KNOWN: &str = "{prefix:28}  {bar:24.cyan/blue}  {bytes:>11} of {total_bytes:<11} {binary_bytes_per_sec:>13}  {eta:>4} left  {wide_msg}";
@@ -19,14 +19,14 @@ const UNKNOWN: &str = "{prefix:28}  {spinner:.cyan}  {bytes:>11}  {binary_bytes_
 
 /// Bars of all downloads of a run.
 #[derive(Debug)]
-pub(super) struct ProgressBars {
+pub struct ProgressBars {
     bars: MultiProgress,
     lines: bool,
 }
 
 /// The bar of one download.
 #[derive(Debug)]
-pub(super) struct DownloadBar {
+pub struct DownloadBar {
     drawn: ProgressBar,
     url: String,
     lines: bool,
@@ -34,8 +34,8 @@ pub(super) struct DownloadBar {
 
 impl ProgressBars {
     /// Bars on a terminal, lines elsewhere.
-    pub(super) fn shown() -> Self {
-        if !std::io::stderr().is_terminal() {
+    pub fn shown() -> Self {
+        if !io::stderr().is_terminal() {
             return Self { lines: true, ..Self::quiet() };
         }
         let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND);
@@ -43,13 +43,13 @@ impl ProgressBars {
     }
 
     /// Nothing but failures.
-    pub(super) fn quiet() -> Self {
+    pub fn quiet() -> Self {
         let bars = MultiProgress::with_draw_target(ProgressDrawTarget::hidden());
         Self { bars, lines: false }
     }
 
     /// A bar for a URL, which waits.
-    pub(super) fn bar(&self, url: &Url) -> DownloadBar {
+    pub fn bar(&self, url: &Url) -> DownloadBar {
         let bar = self.bars.add(ProgressBar::no_length());
         bar.set_style(style(UNKNOWN));
         bar.set_prefix(shortened(url.as_str()));
@@ -81,25 +81,31 @@ impl DownloadProgress for DownloadBar {
     fn retrying(&self, why: &DownloadStop, wait: Duration) {
         self.drawn.set_message(format!("{why}; again in {} s", wait.as_secs()));
         if self.lines {
-            eprintln!("{}: {why}; again in {} s", self.url, wait.as_secs());
+            tell(&format!("{}: {why}; again in {} s", self.url, wait.as_secs()));
         }
     }
 }
 
+/// A line on standard error, for whoever still reads it.
+fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 impl DownloadBar {
-    pub(super) fn ended(&self, outcome: &Result<DownloadDone, DownloadStop>) {
+    /// Says how it ended.
+    pub fn ended(&self, outcome: &Result<DownloadDone, DownloadStop>) {
         match outcome {
             Ok(done) => {
                 self.drawn.finish_with_message("done");
                 if self.lines {
-                    eprintln!("{}: {} bytes to {}", self.url, done.bytes, done.place);
+                    tell(&format!("{}: {} bytes to {}", self.url, done.bytes, done.place));
                 }
             }
             // Not through the bar: it must stay readable, whole, when the bars are gone.
             Err(why) => {
-                self.drawn.abandon_with_message("failed");
+                self.drawn.abandon_with_message(format!("failed: {why}"));
                 let line = format!("tidegate: {}: {why}", self.url);
-                self.drawn.suspend(|| eprintln!("{line}"));
+                self.drawn.suspend(|| tell(&line));
             }
         }
     }
@@ -109,6 +115,28 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template)
         .expect("the templates above are right")
         .progress_chars("━╸─")
+}
+
+/// A sign that something lasts, on a terminal; cleared when it is dropped.
+#[derive(Debug)]
+pub struct WaitSign(ProgressBar);
+
+impl WaitSign {
+    /// With a few words about it.
+    pub fn new(words: &'static str) -> Self {
+        if !io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::new_spinner().with_message(words);
+        bar.enable_steady_tick(TICK);
+        Self(bar)
+    }
+}
+
+impl Drop for WaitSign {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
 }
 
 /// The end of `name`, which tells more than its start.
