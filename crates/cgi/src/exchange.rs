@@ -1,16 +1,17 @@
 //! One request and its answer over one connection.
 //!
 //! Both directions run at once, each no faster than its reader: a script may answer while its body
-//! is still coming. The client's going ends it, and the connection with it. Whatever the server
-//! says wrong ends the answer as broken, never as whole. Called by `server`.
+//! is still coming. The client's going (a drop) ends it, and the connection with it. Whatever the
+//! server says wrong ends the answer as broken, never as whole. Called by `server`.
 
 use crate::failure::ScriptBroken;
 use crate::pace::{ExchangePace, WaitsFor};
-use crate::pool::{FastcgiSocket, SocketLease};
+use crate::pool::SocketLease;
 use crate::records::{self, CONTENT_BYTES_MAX, FastcgiRecord, KeepConnection};
+use crate::socket::FastcgiSocket;
 use crate::stage::{AnswerSender, BodyWanted, ScriptOutput};
 use crate::stderr::ScriptStderr;
-use bytes::{Buf, BytesMut};
+use bytes::{Bytes, BytesMut};
 use http_body::Body as HttpBody;
 use http_engine::Body;
 use std::cell::Cell;
@@ -18,12 +19,14 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::time::Duration;
 
-/// Read from the server in one go, in bytes.
-const READ_BYTES: usize = 32 << 10;
+/// Read from the server in one go, in bytes: at first, which is enough for what most scripts say,
+/// and from then on.
+const READ_BYTES: [usize; 2] = [8 << 10, 32 << 10];
 
 /// One request as it goes to the server.
 pub(crate) struct ScriptRequest {
-    pub(crate) parameters: BytesMut,
+    /// All records before the body; without one, its end too.
+    pub(crate) opening: Bytes,
     pub(crate) body: Body,
     /// Exact length.
     pub(crate) body_len: u64,
@@ -32,78 +35,118 @@ pub(crate) struct ScriptRequest {
     pub(crate) keep: KeepConnection,
 }
 
+impl ScriptRequest {
+    /// All records before the body, from encoded parameters; without a body, its end too.
+    pub(crate) fn opening(parameters: &[u8], body_len: u64, keep: KeepConnection) -> Bytes {
+        let mut out = BytesMut::with_capacity(parameters.len() + 64);
+        records::begin(&mut out, keep);
+        records::parameters(&mut out, parameters);
+        if body_len == 0 {
+            records::stdin_head(&mut out, 0);
+        }
+        out.freeze()
+    }
+
+    /// The same without a body, to be sent again.
+    pub(crate) fn retry_copy(&self) -> Self {
+        Self {
+            opening: self.opening.clone(),
+            body: Body::empty(),
+            body_len: 0,
+            wanted: self.wanted,
+            timeout: self.timeout,
+            keep: self.keep,
+        }
+    }
+}
+
 /// Carries a request to its end. The head of the answer goes to `answer`, or why there is none; a
 /// body that cannot be ended in order is aborted.
 pub(crate) async fn drive(
-    mut lease: SocketLease,
+    lease: SocketLease,
     request: ScriptRequest,
     stderr: ScriptStderr,
     answer: AnswerSender,
 ) {
     let pace = ExchangePace::begin();
-    let ScriptRequest { parameters, body, body_len, wanted, timeout, keep } = request;
+    let ScriptRequest { opening, body, body_len, wanted, timeout, keep } = request;
+    let mut open = OpenExchange { lease: Some(lease), all_sent: Cell::new(false) };
+    let Some(lease) = &open.lease else { return };
     let mut reader = RecordReader {
         pace: &pace,
         timeout,
-        buffer: BytesMut::with_capacity(READ_BYTES),
+        buffer: BytesMut::new(),
         output: ScriptOutput::new(wanted, answer),
         stderr,
-        heard: Cell::new(0),
+        heard: 0,
     };
-    let (outcome, written) = {
-        let mut writing = pin!(write(&lease.socket, &parameters, body, body_len, keep, &pace));
-        let mut reading = pin!(reader.read(&lease.socket));
-        let mut written = None;
+    let outcome = {
+        let mut writing = pin!(write(&lease.socket, &opening, body, body_len, &pace));
+        let mut reading = pin!(reader.read(lease));
+        let mut is_writing = true;
         loop {
             tokio::select! {
                 biased;
-                outcome = &mut reading => break (outcome, written),
-                result = &mut writing, if written.is_none() => match result {
-                    Err(ScriptBroken::ClientBody) => break (Err(ScriptBroken::ClientBody), written),
-                    // A server that no longer reads may have answered all the same.
-                    result => written = Some(result),
-                },
+                // First, since it seldom waits, and before it there is nothing to read.
+                result = &mut writing, if is_writing => {
+                    is_writing = false;
+                    match result {
+                        Err(ScriptBroken::ClientBody) => break Err(ScriptBroken::ClientBody),
+                        // A server that no longer reads may have answered all the same.
+                        result => open.all_sent.set(result.is_ok()),
+                    }
+                }
+                outcome = &mut reading => break outcome,
             }
         }
     };
-    if reader.heard.get() > 0 {
-        lease.confirm();
-    }
-    let all_sent = matches!(written, Some(Ok(())));
-    let clean = reader.buffer.is_empty() && all_sent && keep == KeepConnection::Open;
+    let is_clean = reader.buffer.is_empty() && open.all_sent.get() && keep == KeepConnection::Open;
     match outcome {
         Ok(()) => {
-            if clean {
+            if let Some(lease) = open.lease.take()
+                && is_clean
+            {
                 lease.release();
             }
             reader.output.end();
         }
-        Err(why) => {
-            if all_sent {
-                let mut notice = BytesMut::new();
-                records::abort(&mut notice);
-                // Closing says the same to a server that does not read.
-                let _ = lease.socket.write_now(&notice);
-            }
-            reader.output.fail(why);
+        Err(why) => reader.output.fail(why),
+    }
+}
+
+/// A connection whose request goes on. Dropped before its end, it tells the server to stop.
+struct OpenExchange {
+    lease: Option<SocketLease>,
+    all_sent: Cell<bool>,
+}
+
+impl Drop for OpenExchange {
+    fn drop(&mut self) {
+        if let Some(lease) = &self.lease
+            && self.all_sent.get()
+        {
+            let mut notice = BytesMut::new();
+            records::abort(&mut notice);
+            // Closing says the same to a server that does not read.
+            let _ = lease.socket.write_now(&notice);
         }
     }
 }
 
 async fn write(
     socket: &FastcgiSocket,
-    parameters: &[u8],
+    opening: &[u8],
     mut body: Body,
     body_len: u64,
-    keep: KeepConnection,
     pace: &ExchangePace,
 ) -> Result<(), ScriptBroken> {
-    let mut out = BytesMut::with_capacity(parameters.len() + 64);
-    records::begin(&mut out, keep);
-    records::parameters(&mut out, parameters);
+    send(socket, opening, pace).await?;
     let mut left = body_len;
+    if left == 0 {
+        return Ok(());
+    }
+    let mut out = BytesMut::new();
     while left > 0 {
-        send(socket, &mut out, pace).await?;
         pace.wait_for(WaitsFor::Client);
         let frame = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
         pace.wait_for(WaitsFor::Script);
@@ -114,20 +157,24 @@ async fn write(
             records::stdin_head(&mut out, piece.len());
             out.extend_from_slice(piece);
         }
+        if left == 0 {
+            records::stdin_head(&mut out, 0);
+        }
+        send(socket, &out, pace).await?;
+        out.clear();
     }
-    records::stdin_head(&mut out, 0);
-    send(socket, &mut out, pace).await
+    Ok(())
 }
 
 async fn send(
     socket: &FastcgiSocket,
-    out: &mut BytesMut,
+    mut bytes: &[u8],
     pace: &ExchangePace,
 ) -> Result<(), ScriptBroken> {
-    while !out.is_empty() {
-        let count = socket.write(out).await.map_err(ScriptBroken::Io)?;
+    while !bytes.is_empty() {
+        let count = socket.write(bytes).await.map_err(ScriptBroken::Io)?;
         pace.has_moved();
-        out.advance(count);
+        bytes = &bytes[count.min(bytes.len())..];
     }
     Ok(())
 }
@@ -139,12 +186,12 @@ struct RecordReader<'p> {
     output: ScriptOutput,
     stderr: ScriptStderr,
     /// Bytes that came.
-    heard: Cell<u64>,
+    heard: u64,
 }
 
 impl RecordReader<'_> {
     /// Reads to the end of the request.
-    async fn read(&mut self, socket: &FastcgiSocket) -> Result<(), ScriptBroken> {
+    async fn read(&mut self, lease: &SocketLease) -> Result<(), ScriptBroken> {
         loop {
             while let Some(record) =
                 records::take(&mut self.buffer).map_err(ScriptBroken::Record)?
@@ -159,20 +206,21 @@ impl RecordReader<'_> {
                     FastcgiRecord::End { .. } => return Ok(()),
                 }
             }
-            self.buffer.reserve(READ_BYTES);
-            let count = self.more(socket).await?;
+            let count = self.more(&lease.socket).await?;
             if count == 0 {
                 return Err(ScriptBroken::Closed);
             }
-            self.heard.set(self.heard.get() + count as u64);
+            lease.confirm();
+            self.heard += count as u64;
         }
     }
 
     async fn more(&mut self, socket: &FastcgiSocket) -> Result<usize, ScriptBroken> {
         let (pace, output) = (self.pace, &mut self.output);
+        let most = READ_BYTES[usize::from(self.heard > 0)];
         tokio::select! {
             biased;
-            result = socket.read(&mut self.buffer) => {
+            result = socket.read(&mut self.buffer, most) => {
                 pace.has_moved();
                 result.map_err(ScriptBroken::Io)
             }

@@ -15,6 +15,7 @@ mod program;
 mod records;
 mod server;
 mod sized;
+mod socket;
 mod stage;
 mod stderr;
 mod turns;

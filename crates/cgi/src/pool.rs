@@ -2,24 +2,27 @@
 //!
 //! A child of php-fpm belongs to its connection until that closes, so idle connections that nobody
 //! shares would keep children from those that wait: an idle one is taken by whichever core comes
-//! first, and none is kept while a new one has not been heard of yet. It speaks no `FastCGI`.
-//! Called by `server`.
+//! first, one of its own before another's, and none is kept while a new one has waited for some
+//! time without being heard of. It speaks no `FastCGI`. Called by `server`.
 
 use crate::address::FastcgiAddress;
+use crate::socket::FastcgiSocket;
 use crate::turns::ScriptTurns;
-use std::io::{self, ErrorKind, Read};
-use std::net::SocketAddr;
-use std::net::TcpStream as StdTcp;
-use std::os::unix::net::UnixStream as StdUnix;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
-use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// A server on this machine or its network that takes no connection for so long is down.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A new connection from which nothing has come for so long may wait for a child of the server: one
+/// is freed for it. Scripts that only take longer gain little by kept connections.
+const BACKLOG_AFTER: Duration = Duration::from_millis(5);
 
 /// Why no connection was had.
 #[derive(Debug)]
@@ -32,44 +35,45 @@ pub(crate) enum NoConnection {
     TimedOut,
 }
 
-/// An open connection on this core.
-pub(crate) enum FastcgiSocket {
-    Unix(UnixStream),
-    Tcp(TcpStream),
-}
-
-/// One between two cores: known to no reactor.
-enum IdleSocket {
-    Unix(StdUnix),
-    Tcp(StdTcp),
-}
-
 /// All connections to a server.
 pub(crate) struct FastcgiPool {
     address: FastcgiAddress,
     keep: usize,
-    idle: Mutex<Vec<IdleSocket>>,
+    state: Mutex<PoolState>,
     turns: ScriptTurns,
-    /// New connections from which nothing has come yet: the server may not have taken them.
-    unconfirmed: AtomicU32,
     opened: AtomicU32,
+}
+
+/// Connections that nobody uses, and those that the server may not have taken.
+#[derive(Default)]
+struct PoolState {
+    idle: Vec<IdleSocket>,
+    /// New ones from which nothing has come yet, by number, the oldest first. No more than there
+    /// are turns.
+    unheard: VecDeque<(u32, Instant)>,
+}
+
+/// A connection between two requests.
+struct IdleSocket {
+    socket: FastcgiSocket,
+    /// The core on whose reactor it is.
+    core: ThreadId,
 }
 
 /// A connection in use. Dropped, it is closed; [`SocketLease::release`] keeps it.
 pub(crate) struct SocketLease {
     pub(crate) socket: FastcgiSocket,
-    pool: Arc<FastcgiPool>,
-    confirmed: HeardFromServer,
-    /// Whether it served an earlier request.
+    end: LeaseEnd,
+    /// Reused if it served an earlier request.
     pub(crate) age: SocketAge,
-    _turn: OwnedSemaphorePermit,
 }
 
-/// Tells whether anything has come from the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HeardFromServer {
-    Yes,
-    No,
+/// Turn and standing of a connection, which are given back with it.
+struct LeaseEnd {
+    pool: Arc<FastcgiPool>,
+    /// The number of a new one from which nothing has come.
+    unheard: Cell<Option<u32>>,
+    _turn: OwnedSemaphorePermit,
 }
 
 /// Where a connection comes from, or may.
@@ -85,9 +89,8 @@ impl FastcgiPool {
         Arc::new(Self {
             address,
             keep: keep as usize,
-            idle: Mutex::new(Vec::new()),
+            state: Mutex::default(),
             turns: ScriptTurns::new(connections),
-            unconfirmed: AtomicU32::new(0),
             opened: AtomicU32::new(0),
         })
     }
@@ -100,43 +103,41 @@ impl FastcgiPool {
         patience: Duration,
     ) -> Result<SocketLease, NoConnection> {
         let turn = self.turns.take(patience).await.map_err(|_| NoConnection::Busy)?;
+        let end = LeaseEnd { pool: Arc::clone(self), unheard: Cell::new(None), _turn: turn };
         if age == SocketAge::Reused
             && let Some(socket) = self.take_idle()
         {
-            let pool = Arc::clone(self);
-            return Ok(SocketLease {
-                socket,
-                pool,
-                confirmed: HeardFromServer::Yes,
-                age: SocketAge::Reused,
-                _turn: turn,
-            });
+            return Ok(SocketLease { socket, end, age: SocketAge::Reused });
         }
         let socket = match timeout(CONNECT_TIMEOUT, FastcgiSocket::connect(&self.address)).await {
             Ok(Ok(socket)) => socket,
             Ok(Err(why)) => return Err(NoConnection::Refused(why)),
             Err(_) => return Err(NoConnection::TimedOut),
         };
-        self.unconfirmed.fetch_add(1, Relaxed);
-        self.opened.fetch_add(1, Relaxed);
-        let pool = Arc::clone(self);
-        Ok(SocketLease {
-            socket,
-            pool,
-            confirmed: HeardFromServer::No,
-            age: SocketAge::Fresh,
-            _turn: turn,
-        })
+        let number = self.opened.fetch_add(1, Relaxed);
+        self.state().unheard.push_back((number, Instant::now()));
+        end.unheard.set(Some(number));
+        Ok(SocketLease { socket, end, age: SocketAge::Fresh })
     }
 
     /// An idle connection that the server has not closed.
     fn take_idle(&self) -> Option<FastcgiSocket> {
+        let here = thread::current().id();
         loop {
-            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
-            if let Some(socket) = idle.attach() {
-                return Some(socket);
+            let idle = self.state().take(here)?;
+            if idle.socket.is_silent() {
+                if idle.core == here {
+                    return Some(idle.socket);
+                }
+                if let Ok(socket) = idle.socket.moved_here() {
+                    return Some(socket);
+                }
             }
         }
+    }
+
+    fn state(&self) -> MutexGuard<'_, PoolState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Connections opened so far.
@@ -145,122 +146,167 @@ impl FastcgiPool {
     }
 }
 
-impl SocketLease {
-    /// Something has come: the server has taken the connection.
-    pub(crate) fn confirm(&mut self) {
-        if self.confirmed == HeardFromServer::No {
-            self.confirmed = HeardFromServer::Yes;
-            self.pool.unconfirmed.fetch_sub(1, Relaxed);
+impl PoolState {
+    /// The idle connection that was used last on this core, or else on any.
+    fn take(&mut self, here: ThreadId) -> Option<IdleSocket> {
+        let of_here = self.idle.iter().rposition(|it| it.core == here);
+        match of_here {
+            Some(at) => Some(self.idle.remove(at)),
+            None => self.idle.pop(),
         }
     }
 
-    /// The request is done and the connection clean: the next request may have it.
-    pub(crate) fn release(mut self) {
-        self.confirm();
-        let pool = Arc::clone(&self.pool);
-        if pool.unconfirmed.load(Relaxed) > 0 {
-            return;
-        }
-        let Some(socket) = self.detach() else { return };
-        let mut idle = pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < pool.keep {
-            idle.push(socket);
-        }
-        // Only now does the next one get its turn: it finds the connection.
-        drop(idle);
-        drop(self);
-    }
-
-    /// The socket under a descriptor that no reactor knows; ours goes with the lease.
-    fn detach(&self) -> Option<IdleSocket> {
-        let copy = match &self.socket {
-            FastcgiSocket::Unix(socket) => {
-                rustix::io::dup(socket).map(|fd| IdleSocket::Unix(fd.into()))
-            }
-            FastcgiSocket::Tcp(socket) => {
-                rustix::io::dup(socket).map(|fd| IdleSocket::Tcp(fd.into()))
-            }
-        };
-        copy.ok()
+    /// True if a new connection may wait for the server to have a child for it.
+    fn has_backlog(&self) -> bool {
+        self.unheard.front().is_some_and(|(_, since)| since.elapsed() >= BACKLOG_AFTER)
     }
 }
 
-impl Drop for SocketLease {
+impl SocketLease {
+    /// Something has come: the server has taken the connection.
+    pub(crate) fn confirm(&self) {
+        self.end.confirm();
+    }
+
+    /// The request is done and the connection clean: the next request may have it.
+    pub(crate) fn release(self) {
+        let Self { socket, end, .. } = self;
+        end.confirm();
+        let mut state = end.pool.state();
+        let is_kept = state.idle.len() < end.pool.keep && !state.has_backlog();
+        // Any other is closed once nobody waits for the lock.
+        let closed = if is_kept {
+            state.idle.push(IdleSocket { socket, core: thread::current().id() });
+            None
+        } else {
+            Some(socket)
+        };
+        drop(state);
+        drop(closed);
+        // Only now does the next one get its turn: it finds the connection.
+        drop(end);
+    }
+}
+
+impl LeaseEnd {
+    fn confirm(&self) {
+        let Some(number) = self.unheard.take() else { return };
+        let mut state = self.pool.state();
+        if let Some(at) = state.unheard.iter().position(|(it, _)| *it == number) {
+            state.unheard.remove(at);
+        }
+    }
+}
+
+impl Drop for LeaseEnd {
     fn drop(&mut self) {
         self.confirm();
     }
 }
 
-impl IdleSocket {
-    /// On this core's reactor; `None` if the server has closed it or said what nobody asked.
-    fn attach(self) -> Option<FastcgiSocket> {
-        let mut byte = [0];
-        let silent = |result: io::Result<usize>| {
-            result.is_err_and(|why| why.kind() == ErrorKind::WouldBlock)
-        };
-        match self {
-            Self::Unix(mut socket) => silent(socket.read(&mut byte))
-                .then(|| UnixStream::from_std(socket).ok().map(FastcgiSocket::Unix))?,
-            Self::Tcp(mut socket) => silent(socket.read(&mut byte))
-                .then(|| TcpStream::from_std(socket).ok().map(FastcgiSocket::Tcp))?,
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-impl FastcgiSocket {
-    async fn connect(address: &FastcgiAddress) -> io::Result<Self> {
-        match address {
-            FastcgiAddress::Unix(path) => Ok(Self::Unix(UnixStream::connect(path).await?)),
-            FastcgiAddress::Tcp(address) => Self::tcp(&[*address]).await,
-            FastcgiAddress::Named(named) => Self::tcp(&named.addresses().await?).await,
-        }
+    use super::*;
+    use bytes::BytesMut;
+    use std::os::unix::net::UnixListener;
+
+    const PATIENCE: Duration = Duration::from_secs(5);
+
+    fn pool(name: &str, keep: u32) -> (UnixListener, Arc<FastcgiPool>, std::path::PathBuf) {
+        let path = std::env::temp_dir().join(format!("cgi-pool-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let listener = UnixListener::bind(&path).unwrap();
+        let pool = FastcgiPool::new(FastcgiAddress::Unix(path.clone()), keep, 4);
+        (listener, pool, path)
     }
 
-    /// To the first of these that takes it.
-    async fn tcp(addresses: &[SocketAddr]) -> io::Result<Self> {
-        let socket = TcpStream::connect(addresses).await?;
-        socket.set_nodelay(true)?;
-        Ok(Self::Tcp(socket))
+    fn run(test: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        runtime.block_on(test);
     }
 
-    /// Reads what is there into `buffer`, waiting until something is.
-    pub(crate) async fn read(&self, buffer: &mut bytes::BytesMut) -> io::Result<usize> {
-        loop {
-            let outcome = match self {
-                Self::Unix(socket) => {
-                    socket.readable().await?;
-                    socket.try_read_buf(buffer)
-                }
-                Self::Tcp(socket) => {
-                    socket.readable().await?;
-                    socket.try_read_buf(buffer)
-                }
-            };
-            match outcome {
-                Err(why) if why.kind() == ErrorKind::WouldBlock => {}
-                done => return done,
+    async fn acquire(pool: &Arc<FastcgiPool>) -> SocketLease {
+        pool.acquire(SocketAge::Reused, PATIENCE).await.unwrap()
+    }
+
+    #[test]
+    fn connections_are_kept_while_new_ones_are_heard_of_soon() {
+        let (_listener, pool, path) = pool("soon", 4);
+        run(async {
+            let (first, second) = (acquire(&pool).await, acquire(&pool).await);
+            // The second has only just been made: it may be with a child already.
+            first.release();
+            assert_eq!(acquire(&pool).await.age, SocketAge::Reused);
+            second.release();
+            assert_eq!(pool.opened(), 2);
+        });
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_connection_that_may_wait_for_a_child_is_given_one() {
+        let (_listener, pool, path) = pool("backlog", 4);
+        run(async {
+            let (first, second) = (acquire(&pool).await, acquire(&pool).await);
+            tokio::time::advance(BACKLOG_AFTER).await;
+            first.release();
+            assert_eq!(acquire(&pool).await.age, SocketAge::Fresh);
+            // Once it has been heard of, all are kept.
+            second.confirm();
+            let third = acquire(&pool).await;
+            third.release();
+            second.release();
+            assert_eq!(pool.state().idle.len(), 2);
+            assert!(pool.state().unheard.is_empty());
+        });
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_connection_is_used_on_by_another_core_unless_the_server_closed_it() {
+        let (listener, pool, path) = pool("cores", 4);
+        let other = Arc::clone(&pool);
+        // One reactor ends before the other begins: the connection is taken out of it all the same.
+        thread::spawn(move || run(async move { acquire(&other).await.release() })).join().unwrap();
+        let (server, _) = listener.accept().unwrap();
+        run(async {
+            let lease = acquire(&pool).await;
+            assert_eq!(lease.age, SocketAge::Reused);
+            lease.socket.write(b"asked").await.unwrap();
+            std::io::Write::write_all(&mut &server, b"told").unwrap();
+            let mut buffer = BytesMut::new();
+            assert_eq!(lease.socket.read(&mut buffer, 64).await.unwrap(), 4);
+            assert_eq!(&buffer[..], b"told");
+            lease.release();
+            drop(server);
+            assert_eq!(acquire(&pool).await.age, SocketAge::Fresh);
+        });
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn what_does_not_fit_is_written_as_there_is_room() {
+        let (listener, pool, path) = pool("room", 0);
+        let reading = thread::spawn(move || {
+            let (mut server, _) = listener.accept().unwrap();
+            let mut all = Vec::new();
+            std::io::Read::read_to_end(&mut server, &mut all).unwrap();
+            all.len()
+        });
+        run(async {
+            let lease = acquire(&pool).await;
+            let (bytes, mut sent) = (vec![7; 4 << 20], 0);
+            while sent < bytes.len() {
+                sent += lease.socket.write(&bytes[sent..]).await.unwrap();
             }
-        }
-    }
-
-    /// Writes some of `bytes`, waiting until there is room.
-    pub(crate) async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        loop {
-            match self.write_now(bytes) {
-                Err(why) if why.kind() == ErrorKind::WouldBlock => match self {
-                    Self::Unix(socket) => socket.writable().await?,
-                    Self::Tcp(socket) => socket.writable().await?,
-                },
-                done => return done,
-            }
-        }
-    }
-
-    /// Writes what there is room for now.
-    pub(crate) fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(socket) => socket.try_write(bytes),
-            Self::Tcp(socket) => socket.try_write(bytes),
-        }
+        });
+        assert_eq!(reading.join().unwrap(), 4 << 20);
+        std::fs::remove_file(path).unwrap();
     }
 }

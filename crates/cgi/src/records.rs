@@ -146,10 +146,15 @@ pub(crate) fn output_to_end(mut buffer: &[u8]) -> Option<u64> {
         let (head, rest) = buffer.split_at_checked(HEADER_BYTES)?;
         let len = usize::from(u16::from_be_bytes([head[4], head[5]]));
         let (content, padded) = rest.split_at_checked(len)?;
+        // What `take` would refuse is no end.
+        if head[0] != VERSION || u16::from_be_bytes([head[2], head[3]]) != REQUEST_ID {
+            return None;
+        }
         match head[1] {
             END_REQUEST => return end(content).is_ok().then_some(output),
             STDOUT => output += len as u64,
-            _ => {}
+            STDERR => {}
+            _ => return None,
         }
         buffer = padded.get(usize::from(head[6])..)?;
     }

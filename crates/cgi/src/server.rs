@@ -4,7 +4,7 @@ use crate::address::FastcgiAddress;
 use crate::call::{ScriptCall, variables};
 use crate::exchange::{ScriptRequest, drive};
 use crate::failure::{ScriptBroken, ScriptFailure};
-use crate::pool::{FastcgiPool, SocketAge};
+use crate::pool::{FastcgiPool, SocketAge, SocketLease};
 use crate::records::{KeepConnection, parameter};
 use crate::sized::sized;
 use crate::stage::{BodyWanted, ScriptAnswer};
@@ -14,7 +14,9 @@ use http::Method;
 use http_engine::Body;
 use ledger::Ledger;
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -78,13 +80,14 @@ impl FastcgiServer {
             parameter(&mut parameters, name, value);
         });
         let wanted = BodyWanted::of(call.method);
+        let keep = if options.keep > 0 { KeepConnection::Open } else { KeepConnection::Close };
         let mut request = Some(ScriptRequest {
-            parameters: parameters.clone(),
+            opening: ScriptRequest::opening(&parameters, len, keep),
             body,
             body_len: len,
             wanted,
             timeout: options.timeout,
-            keep: if options.keep > 0 { KeepConnection::Open } else { KeepConnection::Close },
+            keep,
         });
         // A kept connection may close just as it is used. What has no body and changes nothing may
         // be asked once more on a new one.
@@ -95,13 +98,11 @@ impl FastcgiServer {
             let was_reused = lease.age == SocketAge::Reused;
             let Some(this) = request.take() else { return Err(ScriptFailure::Busy) };
             if may_repeat && was_reused {
-                request = Some(this.retry_copy(&parameters));
+                request = Some(this.retry_copy());
             }
             let script = [call.host, call.script_name].concat();
             let stderr = ScriptStderr::new(ledger.clone(), &script, now);
-            let (sender, receiver) = oneshot::channel();
-            spawn_local(drive(lease, this, stderr, sender));
-            match receiver.await {
+            match begun(lease, this, stderr).await {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(ScriptBroken::Closed | ScriptBroken::Io(_))) if request.is_some() => {
                     age = SocketAge::Fresh;
@@ -113,16 +114,33 @@ impl FastcgiServer {
     }
 }
 
-impl ScriptRequest {
-    /// The same without a body, to be sent again.
-    fn retry_copy(&self, parameters: &BytesMut) -> Self {
-        Self {
-            parameters: parameters.clone(),
-            body: Body::empty(),
-            body_len: 0,
-            wanted: self.wanted,
-            timeout: self.timeout,
-            keep: self.keep,
+/// Carries a request on here until its answer begins; what is left of it then gets a task of its
+/// own, which most answers need not.
+async fn begun(
+    lease: SocketLease,
+    request: ScriptRequest,
+    stderr: ScriptStderr,
+) -> Result<Result<ScriptAnswer, ScriptBroken>, oneshot::error::RecvError> {
+    let (sender, mut receiver) = oneshot::channel();
+    let mut exchange = Box::pin(drive(lease, request, stderr, sender));
+    let mut stage = ExchangeStage::GoesOn;
+    let answer = poll_fn(|cx| {
+        if exchange.as_mut().poll(cx).is_ready() {
+            stage = ExchangeStage::Over;
         }
+        // The sender goes with the exchange: one that is over does not leave this waiting.
+        Pin::new(&mut receiver).poll(cx)
+    })
+    .await;
+    if stage == ExchangeStage::GoesOn {
+        spawn_local(exchange);
     }
+    answer
+}
+
+/// Tells whether an exchange has come to its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ExchangeStage {
+    GoesOn,
+    Over,
 }

@@ -125,8 +125,7 @@ impl ScriptOutput {
                     Some(end) if end <= HEAD_BYTES_MAX => {
                         let head = seen.split_to(end);
                         let rest = seen.split().freeze();
-                        self.begin(&head, || Some(after()? + rest.len() as u64))?;
-                        rest
+                        self.begin(&head, rest, after)?
                     }
                     None if seen.len() <= HEAD_BYTES_MAX => return Ok(()),
                     Some(_) | None => return Err(ScriptBroken::Head(BadHead::TooLarge)),
@@ -148,23 +147,39 @@ impl ScriptOutput {
         Ok(())
     }
 
+    /// Begins the answer: what of `rest` is still to be sent.
     fn begin(
         &mut self,
         head: &[u8],
-        length: impl FnOnce() -> Option<u64>,
-    ) -> Result<(), ScriptBroken> {
+        mut rest: Bytes,
+        after: impl FnOnce() -> Option<u64>,
+    ) -> Result<Bytes, ScriptBroken> {
         let mut head = parse(head).map_err(ScriptBroken::Head)?;
-        let AnswerStage::Head { answer, .. } = &mut self.stage else { return Ok(()) };
-        let Some(answer) = answer.take() else { return Ok(()) };
+        let AnswerStage::Head { answer, .. } = &mut self.stage else { return Ok(rest) };
+        let Some(answer) = answer.take() else { return Ok(rest) };
         let bodiless = matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         let (stage, body) = if self.wanted == BodyWanted::HeadOnly || bodiless {
             (AnswerStage::Over, Body::empty())
         } else {
-            head.length = head.length.or_else(length);
-            let (feed, body) = Body::channel(PIECES_MAX);
-            (AnswerStage::Body { feed, left: head.length }, body)
+            let after = after();
+            let found = rest.len() as u64;
+            head.length = head.length.or_else(|| Some(after? + found));
+            match head.length {
+                // Nothing follows: no channel is needed for what is here already.
+                Some(length) if after == Some(0) && length <= found => {
+                    rest.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+                    (AnswerStage::Over, Body::full(std::mem::take(&mut rest)))
+                }
+                length => {
+                    let (feed, body) = Body::channel(PIECES_MAX);
+                    (AnswerStage::Body { feed, left: length }, body)
+                }
+            }
         };
         self.stage = stage;
-        answer.send(Ok(ScriptAnswer { head, body })).map_err(|_| ScriptBroken::ClientGone)
+        answer
+            .send(Ok(ScriptAnswer { head, body }))
+            .map(|()| rest)
+            .map_err(|_| ScriptBroken::ClientGone)
     }
 }

@@ -35,6 +35,7 @@ mod request;
 mod root;
 mod rules;
 mod script;
+mod seen_scripts;
 mod serve;
 mod settings;
 mod shape;

@@ -88,8 +88,14 @@ fn runnable(site: &Site, script: FoundScript, now: Now) -> PathContent {
         return PathContent::Script(script);
     }
     let below = script.below(&site.path).trim_start_matches('/');
+    if site.seen_scripts.has(below, now) {
+        return PathContent::Script(script);
+    }
     match site.root.find(Path::new(below), now) {
-        Ok(FoundPath::File(_)) => PathContent::Script(script),
+        Ok(FoundPath::File(_)) => {
+            site.seen_scripts.note(below, now);
+            PathContent::Script(script)
+        }
         Ok(FoundPath::Folder) => PathContent::NotFound(NotOpened::NotFound),
         Err(why) => PathContent::NotFound(why),
     }

@@ -16,6 +16,7 @@ use crate::path::PathTarget;
 use crate::programs::SitePrograms;
 use crate::root::SiteRoot;
 use crate::rules::SiteRules;
+use crate::seen_scripts::SeenScripts;
 use crate::settings::SiteSettings;
 use crate::settings::file_below_root;
 use crate::settings::written::{HiddenFiles, ListingMode, SiteSwitch};
@@ -52,6 +53,7 @@ pub(crate) struct Site {
     pub(crate) store: FileStore,
     pub(crate) compress: Option<SiteCompression>,
     pub(crate) fastcgi: FastcgiServers,
+    pub(crate) seen_scripts: SeenScripts,
     pub(crate) programs: SitePrograms,
     pub(crate) auth: SiteAuth,
     pub(crate) concat: SiteSwitch,
@@ -160,6 +162,7 @@ impl Site {
                 store: FileStore::new(settings.memory.0, Arc::clone(watcher)),
                 compress: settings.compress.settings().map(SiteCompression::new),
                 fastcgi: FastcgiServers::new(&settings.fastcgi),
+                seen_scripts: SeenScripts::new(),
                 programs,
                 concat: settings.concat,
                 palimg: settings.palimg,
