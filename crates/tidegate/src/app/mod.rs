@@ -186,6 +186,7 @@ fn run_to_end(setup: &CommandSetup) -> Result<(), CommandFailure> {
     println!("ready");
     if let Some(takeover) = takeover {
         takeover.finish()?;
+        app.follow_standard_error();
     }
     service_manager::tell(ServiceNews::Ready);
     app.await_successor();

@@ -81,6 +81,15 @@ impl RunningApp {
         }
     }
 
+    /// Opens the program's log for what standard error is by now: the journal, where the former
+    /// process had it there. Where that fails, the log goes on as it is.
+    pub(super) fn follow_standard_error(&self) {
+        let plan = self.running().plan.clone();
+        if let Ok(log) = program_log::open(&plan.file.log, plan.base(self.state.path())) {
+            log.take_over();
+        }
+    }
+
     fn hand_over_to_first_good(self: &Arc<Self>, listener: &HandoverListener) {
         while let Ok(successor) = listener.next() {
             if self.hand_over(&successor) == SuccessorFate::Serving {
