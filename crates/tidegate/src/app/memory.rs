@@ -15,6 +15,8 @@ use std::ops::Range;
 
 /// Bytes of a huge page.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
+/// `MADV_COLLAPSE` of Linux 6.1, which musl's headers lack.
+const COLLAPSE: libc::c_int = 25;
 
 /// Keeps the heap in small pages where the system gives huge ones to all: the first byte that is
 /// touched takes 2 MiB, of which nothing can be given back while one byte is in use. Before it was
@@ -46,7 +48,7 @@ fn hold_in_huge_pages(table: Range<usize>) {
     // it follow by and by.
     unsafe {
         let _ = madvise(place, bytes, Advice::LinuxHugepage);
-        libc::madvise(place, bytes, libc::MADV_COLLAPSE);
+        libc::madvise(place, bytes, COLLAPSE);
     }
 }
 
