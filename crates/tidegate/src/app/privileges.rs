@@ -27,6 +27,8 @@ use std::path::{Path, PathBuf};
 use transport::tls::cache_pem;
 use vocab::Complaint;
 
+/// The variable by which the unit names the socket of its launcher of signers.
+const SIGNER_SOCKET: &str = "TIDEGATE_SIGNER_SOCKET";
 /// Bits of a file's mode.
 const READ: u32 = 4;
 const WRITE: u32 = 2;
@@ -101,7 +103,9 @@ pub(super) fn drop_privileges(
         needs.writable_places.iter().for_each(|place| prepare(place, account));
         notes.extend(hold_certificates(&needs, account));
         notes.extend(shared_account(plan, account));
-        match start_launcher(setup, state.path()) {
+    }
+    if let Some(begun) = begin_launcher(setup, state.path(), account.as_ref()) {
+        match begun {
             Ok(begun) => launcher = Some(begun),
             Err(why) => notes.push(format!("there are no certificates of the authority: {why}")),
         }
@@ -122,10 +126,21 @@ pub(super) fn drop_privileges(
     Ok(PrivilegedStart { privileges, launcher })
 }
 
-/// Takes the authority's folder for root, and starts who alone may read in it.
-fn start_launcher(setup: &CommandSetup, state: &Path) -> Result<SignerLauncher, NoLauncher> {
-    let folder = sandbox::make_folder_of_root(&state.join("ca")).map_err(NoLauncher::Folder)?;
-    SignerLauncher::start(&signer::launcher(setup, state), folder).map_err(NoLauncher::Process)
+/// Takes the authority's folder for root, and starts who alone may read in it. Where the service
+/// manager has such a launcher, that one is taken; where neither is possible there is none.
+fn begin_launcher(
+    setup: &CommandSetup,
+    state: &Path,
+    account: Option<&SystemAccount>,
+) -> Option<Result<SignerLauncher, NoLauncher>> {
+    if let Some(socket) = std::env::var_os(SIGNER_SOCKET) {
+        return Some(SignerLauncher::connect(Path::new(&socket)).map_err(NoLauncher::Process));
+    }
+    account?;
+    let folder = sandbox::make_folder_of_root(&state.join("ca")).map_err(NoLauncher::Folder);
+    Some(folder.and_then(|folder| {
+        SignerLauncher::start(&signer::launcher(setup, state), folder).map_err(NoLauncher::Process)
+    }))
 }
 
 /// Reasons why there is no launcher of signers.

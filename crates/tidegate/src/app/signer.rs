@@ -63,7 +63,8 @@ pub(crate) fn run_launcher(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let cannot = |why: &dyn std::fmt::Display| CommandFailure::new(ExitReason::NotStarted, why);
     let state =
         setup.state_path().ok_or_else(|| cannot(&"the launcher is told its state folder"))?;
-    ::signer::run_launcher(&hidden_command(setup, state, "signer")).map_err(|why| cannot(&why))
+    let signer = hidden_command(setup, state, "signer");
+    ::signer::run_launcher(&signer, &state.join("ca")).map_err(|why| cannot(&why))
 }
 
 /// This program with a hidden command.
