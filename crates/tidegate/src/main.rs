@@ -11,7 +11,6 @@ extern crate command_output;
 mod app;
 mod cli;
 
-use clap::Parser;
 use std::process::ExitCode;
 use terminal_text::TextStream;
 
@@ -22,7 +21,7 @@ fn main() -> ExitCode {
     app::allocator::begin();
     app::memory::begin_small();
     app::panics::count();
-    let cli = cli::Cli::parse();
+    let cli = cli::read_command_line();
     match cli::run_command(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

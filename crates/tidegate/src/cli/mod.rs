@@ -12,6 +12,7 @@ mod doctor;
 mod get;
 mod import;
 mod lists;
+mod man;
 mod pixelserv;
 mod script;
 mod serve;
@@ -26,7 +27,7 @@ pub(crate) use setup::CommandSetup;
 use crate::app;
 use admin::model::UpdateRequest;
 use answered_from::PolicySource;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use command_output::output;
 use control_client::CtlCommand;
 use lists::OutputForm;
@@ -107,8 +108,8 @@ enum CliCommand {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page
-    Man,
+    /// Print the manual page of a command, or write the pages of all
+    Man(man::ManArgs),
     /// The process that signs certificates, started by Tidegate itself
     #[command(hide = true)]
     Signer,
@@ -230,6 +231,12 @@ fn print_help() {
     println!("There is no tidegate.yaml here. To see all five doors on this machine: tidegate run");
 }
 
+/// The command line of this process; one that is wrong ends it.
+pub(crate) fn read_command_line() -> Cli {
+    let matches = command_pages::with_examples(Cli::command()).get_matches();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|wrong| wrong.exit())
+}
+
 /// Does what the command line says.
 pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
     let setup = &cli.setup;
@@ -291,13 +298,6 @@ pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
         }
         CliCommand::Signer => app::signer::run(setup),
         CliCommand::Launcher => app::signer::run_launcher(setup),
-        CliCommand::Man => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command())
-                .render(&mut page)
-                .map_err(|error| CommandFailure::new(ExitReason::Fault, error))?;
-            print!("{}", String::from_utf8_lossy(&page));
-            Ok(())
-        }
+        CliCommand::Man(args) => man::man(&args),
     }
 }

@@ -1,0 +1,197 @@
+//! The examples, by the names of their commands.
+//!
+//! Each line is one that works, and tests hold it against the command line: a line may begin with
+//! `sudo` and end in a pipe or a redirection. A command that is not named here has none. Read by
+//! this crate alone.
+
+/// One line to type, and its purpose.
+#[derive(Debug)]
+pub(crate) struct CommandExample {
+    pub(crate) line: &'static str,
+    pub(crate) what: &'static str,
+}
+
+/// Examples of one command.
+pub(crate) fn of(path: &str) -> &'static [CommandExample] {
+    EXAMPLES.iter().find(|(name, _)| *name == path).map_or(&[], |(_, shown)| shown)
+}
+
+const fn of_line(line: &'static str, what: &'static str) -> CommandExample {
+    CommandExample { line, what }
+}
+
+type CommandExamples = (&'static str, &'static [CommandExample]);
+
+pub(crate) const EXAMPLES: &[CommandExamples] = &[
+    (
+        "",
+        &[
+            of_line("tidegate", "All five doors on this machine, to try"),
+            of_line("tidegate check --config tidegate.yaml", "Is the configuration right?"),
+            of_line("sudo tidegate run --config tidegate.yaml", "Run; root is given up at once"),
+            of_line("tidegate why ads.example", "Is the name blocked, and by which rule?"),
+        ],
+    ),
+    (
+        "run",
+        &[
+            of_line("tidegate run", "By ./tidegate.yaml, or the built-in configuration"),
+            of_line(
+                "sudo tidegate run --config /etc/tidegate/tidegate.yaml --state /var/lib/tidegate",
+                "As a service does it",
+            ),
+        ],
+    ),
+    (
+        "serve",
+        &[
+            of_line("tidegate serve", "This folder, at http://127.0.0.1:8000"),
+            of_line("tidegate serve ~/site --port 9000", "Another folder at another port"),
+        ],
+    ),
+    (
+        "pixelserv",
+        &[of_line(
+            "sudo tidegate pixelserv 192.168.1.3 -p 80 -k 443",
+            "Answer at the address to which a router's dnsmasq sends blocked names",
+        )],
+    ),
+    (
+        "check",
+        &[
+            of_line("tidegate check --config tidegate.yaml", "Every complaint at once, with lines"),
+            of_line("tidegate check --strict", "Fail where there is a warning too, as for CI"),
+        ],
+    ),
+    (
+        "why",
+        &[
+            of_line("tidegate why ads.example", "A name, at the DNS door"),
+            of_line(
+                "tidegate why https://ads.example/tag.js --kind script --page news.example",
+                "A script of a page, at the proxy",
+            ),
+            of_line("tidegate why ads.example --client 192.168.1.70", "For another client"),
+            of_line("tidegate why - < names.txt", "Many names, one JSON line each"),
+        ],
+    ),
+    ("lists", &[of_line("tidegate lists", "The state of each list")]),
+    ("lists stats", &[of_line("tidegate lists stats --offline", "From the configuration alone")]),
+    (
+        "lists update",
+        &[
+            of_line("tidegate lists update", "Fetch all lists that have a URL"),
+            of_line("tidegate lists update easylist", "Fetch one"),
+        ],
+    ),
+    (
+        "lists test",
+        &[of_line("tidegate lists test hosts.txt", "Is it a list, and what is skipped?")],
+    ),
+    ("cert", &[of_line("tidegate cert", "Where the certificate is, and how to install it")]),
+    (
+        "cert ca",
+        &[of_line("tidegate cert ca --pem > tidegate-ca.pem", "The certificate as a file")],
+    ),
+    ("ctl", &[of_line("tidegate ctl status", "What runs, and since when")]),
+    ("ctl status", &[of_line("tidegate ctl status", "What runs, and since when")]),
+    ("ctl reload", &[of_line("tidegate ctl reload", "Take over a changed configuration")]),
+    ("ctl pause", &[of_line("tidegate ctl pause 30", "Block nothing for half an hour")]),
+    ("ctl resume", &[of_line("tidegate ctl resume", "Block again before that")]),
+    (
+        "ctl allow",
+        &[
+            of_line("tidegate ctl allow shop.example --for 10m", "Let a name pass for a while"),
+            of_line(
+                "tidegate ctl allow shop.example --always --client 192.168.1.70",
+                "Always, and for one client",
+            ),
+        ],
+    ),
+    ("ctl allows", &[of_line("tidegate ctl allows", "What was let through")]),
+    ("ctl revoke", &[of_line("tidegate ctl revoke shop.example", "Block it again")]),
+    (
+        "ctl purge",
+        &[
+            of_line("tidegate ctl purge www.example", "Ask the resolvers for the name again"),
+            of_line("tidegate ctl purge --prefix https://www.example/img/", "Stored pictures"),
+            of_line("tidegate ctl purge --stored --door proxy", "All that the proxy has stored"),
+        ],
+    ),
+    (
+        "ctl cache",
+        &[
+            of_line("tidegate ctl cache", "Sites, with what is stored of each"),
+            of_line("tidegate ctl cache www.example", "URLs of one site"),
+        ],
+    ),
+    ("ctl inspected", &[of_line("tidegate ctl inspected", "What was posted to blocked hosts")]),
+    ("ctl pools", &[of_line("tidegate ctl pools", "Pools, and how their servers do")]),
+    (
+        "ctl pools replace",
+        &[of_line(
+            "tidegate ctl pools replace app http://10.0.0.21:8080 http://10.0.0.22:8080",
+            "Two new servers in place of all others",
+        )],
+    ),
+    ("ctl config", &[of_line("tidegate ctl config", "The configuration that runs")]),
+    ("ctl get", &[of_line("tidegate ctl get dns.cache", "One section, defaults included")]),
+    ("ctl set", &[of_line("tidegate ctl set dns.cache.size 128MiB", "A larger cache, at once")]),
+    ("ctl unset", &[of_line("tidegate ctl unset dns.cache.size", "The default again")]),
+    (
+        "ctl server",
+        &[of_line("tidegate ctl server drain app http://10.0.0.21:8080", "No new clients for it")],
+    ),
+    (
+        "ctl server add",
+        &[of_line("tidegate ctl server add app http://10.0.0.23:8080", "One more server")],
+    ),
+    (
+        "ctl server remove",
+        &[of_line("tidegate ctl server remove app http://10.0.0.23:8080", "One server fewer")],
+    ),
+    (
+        "ctl server drain",
+        &[of_line("tidegate ctl server drain app http://10.0.0.21:8080", "Before it is stopped")],
+    ),
+    (
+        "ctl server undrain",
+        &[of_line("tidegate ctl server undrain app http://10.0.0.21:8080", "It is back")],
+    ),
+    (
+        "ctl server weight",
+        &[of_line("tidegate ctl server weight app http://10.0.0.21:8080 3", "Three times as much")],
+    ),
+    (
+        "get",
+        &[
+            of_line("tidegate get https://www.example/disk.iso", "Into this folder; resumes"),
+            of_line("tidegate get https://www.example/list.txt -o list.txt", "Under another name"),
+        ],
+    ),
+    (
+        "import",
+        &[
+            of_line("tidegate import polipo /etc/polipo/config > tidegate.yaml", "From Polipo"),
+            of_line("tidegate import perlbal perlbal.conf > tidegate.yaml", "From Perlbal"),
+        ],
+    ),
+    ("script", &[of_line("tidegate script test hello.luau", "Does the script do as it should?")]),
+    ("script test", &[of_line("tidegate script test hello.luau", "By hello.test.yaml beside it")]),
+    ("script types", &[of_line("tidegate script types > tidegate.d.luau", "For an editor")]),
+    ("schema", &[of_line("tidegate schema > tidegate.schema.json", "For an editor")]),
+    (
+        "completions",
+        &[of_line(
+            "tidegate completions bash > ~/.local/share/bash-completion/completions/tidegate",
+            "Completions of bash, for one user",
+        )],
+    ),
+    (
+        "man",
+        &[
+            of_line("tidegate man why | man -l -", "Read the page of a command"),
+            of_line("tidegate man --all /usr/local/share/man/man1", "Install every page"),
+        ],
+    ),
+];
