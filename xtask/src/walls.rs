@@ -95,6 +95,7 @@ const BELOW_DOORS: &[&str] = &[
     "webdav",
     "process-group",
     "command-pages",
+    "service-unit",
     "image-palette",
     "upload-progress",
     "latency-histogram",
@@ -272,6 +273,7 @@ pub(crate) const WALLS: &[Wall] = &[
         purity: Purity::Pure,
     },
     system("command-pages", "crates/command-pages", &[], &[RUN_TIME, TLS, HTTP, LOGGING, SYSTEM]),
+    system("service-unit", "crates/service-unit", &["sandbox"], &[RUN_TIME, TLS, HTTP, LOGGING]),
     system("process-group", "crates/process-group", &[], &[TLS, HTTP, LOGGING]),
     system(
         "redirector",

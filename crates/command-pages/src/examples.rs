@@ -194,4 +194,14 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
             of_line("tidegate man --all /usr/local/share/man/man1", "Install every page"),
         ],
     ),
+    ("service", &[of_line("tidegate service status", "Is there a unit, and does it run?")]),
+    (
+        "service install",
+        &[of_line(
+            "sudo tidegate service install --config /etc/tidegate/tidegate.yaml",
+            "Start with the machine from now on",
+        )],
+    ),
+    ("service remove", &[of_line("sudo tidegate service remove", "Stop, and no more start")]),
+    ("service status", &[of_line("tidegate service status", "Is there a unit, and does it run?")]),
 ];

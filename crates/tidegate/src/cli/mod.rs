@@ -16,6 +16,7 @@ mod man;
 mod pixelserv;
 mod script;
 mod serve;
+mod service;
 mod setup;
 mod state_place;
 mod upgrade;
@@ -107,6 +108,11 @@ enum CliCommand {
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// Install it as a service of systemd, where there is no package
+    Service {
+        #[command(subcommand)]
+        what: service::ServiceCommand,
     },
     /// Print the manual page of a command, or write the pages of all
     Man(man::ManArgs),
@@ -298,6 +304,7 @@ pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
         }
         CliCommand::Signer => app::signer::run(setup),
         CliCommand::Launcher => app::signer::run_launcher(setup),
+        CliCommand::Service { what } => service::service(setup, &what),
         CliCommand::Man(args) => man::man(&args),
     }
 }
