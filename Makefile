@@ -6,7 +6,8 @@ SHELL := /bin/bash
 CARGO ?= cargo
 # Debian packages that the tests use as clients, servers and browsers.
 TEST_PACKAGES := g++ dnsutils knot-dnsutils dnsperf curl openssl nginx-light chromium libnss3-tools \
-	iproute2 procps python3 litmus ipset nftables php-fpm apache2-utils valgrind faketime goaccess
+	iproute2 procps python3 litmus ipset nftables php-fpm apache2-utils valgrind faketime goaccess \
+	systemd adduser man-db shellcheck logrotate
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # Debian's peers and load generators of the benchmarks.
@@ -17,13 +18,14 @@ BENCHES := dns pixel proxy web gateway browser scale edge
 
 PROFDATA = $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata)
 .PHONY: help run test dist dashboard test-packages cache-suite lint unit e2e fuzz-smoke bench bench-peers instructions \
-	soak book clean $(BENCHES:%=bench-%)
+	soak book clean packages packages-test $(BENCHES:%=bench-%)
 
 help:
 	@echo "make run      build Tidegate and start all five doors on this machine"
 	@echo "make test     everything that CI runs"
 	@echo "make book     the manual as a searchable site in target/book"
 	@echo "make dist     the release binary, optimised as a whole (slow; PGO=1: trained first, much slower)"
+	@echo "make packages   Debian packages, static binaries, container image, SBOM and checksums in target/packages"
 	@echo "make bench    measure beside the peers that are installed (QUICK=1: only see that it works; ROUNDS=N)"
 	@echo "make bench-dns, bench-pixel, bench-proxy, bench-web, bench-gateway, bench-browser, bench-scale, bench-edge   one of it"
 	@echo "make bench-peers   install the peers that Debian has"
@@ -47,6 +49,19 @@ target/pgo/trained.profdata: dashboard
 	bench/train.py target/pgo/dist/tidegate target/pgo/raw
 	$(PROFDATA) merge -o $@ target/pgo/raw/*.profraw
 
+# What is installed (packaging/). PROFILE=release builds faster, and a slower program. Zig is the compiler of C and C++
+# and the linker for musl, of any processor (docs/adr/0048).
+ZIG_VERSION := 0.17.1
+ZIGBUILD_VERSION := 0.24.1
+ZIG := target/tools/zig/bin/cargo-zigbuild
+packages: dashboard $(ZIG)
+	packaging/build.py $(if $(PROFILE),--profile $(PROFILE)) $(TARGETS:%=--target %)
+
+$(ZIG): Makefile
+	python3 -m venv target/tools/zig
+	target/tools/zig/bin/pip install --quiet --disable-pip-version-check ziglang==$(ZIG_VERSION) cargo-zigbuild==$(ZIGBUILD_VERSION)
+	@touch $@
+
 # The dashboard is built from dashboard/src into dashboard/dist, which the binary embeds.
 dashboard: dashboard/dist/index.html
 DASHBOARD_SOURCES := $(shell find dashboard/src dashboard/public dashboard/dev -type f 2>/dev/null) dashboard/index.html \
@@ -55,7 +70,7 @@ dashboard/dist/index.html: $(DASHBOARD_SOURCES)
 	cd dashboard && npm ci --no-audit --no-fund --silent && npm run --silent build
 	@touch $@
 
-test: test-packages dashboard lint book unit instructions e2e fuzz-smoke
+test: test-packages dashboard lint book unit instructions e2e packages-test fuzz-smoke
 	@echo "all tests passed"
 
 test-packages:
@@ -95,6 +110,11 @@ unit: dashboard
 e2e: dashboard test-packages cache-suite
 	$(CARGO) build --locked -p tidegate
 	$(CARGO) test -p tidegate-tests --locked -- --test-threads=1 | tests/slowest.py
+
+# Packages of the binary that the end-to-end tests have, on machines with systemd that are kept in memory.
+packages-test: test-packages dashboard
+	$(CARGO) build --locked -p tidegate
+	python3 -B -m unittest discover -s packaging/tests
 
 # The public suite of HTTP cache tests, as it is published.
 cache-suite: tests/cache-suite/node_modules/.package-lock.json

@@ -1,0 +1,358 @@
+"""The package, on a machine with systemd: installed, upgraded, removed, purged, and what goes wrong meanwhile.
+
+    python3 -B -m unittest discover -s packaging/tests        all of it, with target/debug/tidegate
+
+TIDEGATE_BIN names another binary.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE))
+
+from binary_under_test import BINARY
+from machine import Machine
+
+CONFIGURATION = "/etc/tidegate/tidegate.yaml"
+COMMAND = ["tidegate", "--config", CONFIGURATION]
+# A binary that does not speak sd_notify is tried all the same.
+PLAIN_TYPE = "[Service]\nType=exec\nWatchdogSec=0\n"
+PIXEL = """
+pixel: { listen: ["http://127.0.0.1:8080", "https://127.0.0.1:8443"], addresses: [127.0.0.1] }
+"""
+
+
+def setUpModule():
+    global PACKAGES
+    if os.geteuid() != 0:
+        raise unittest.SkipTest("packages are tried by root alone: run it by sudo")
+    folder = tempfile.TemporaryDirectory(prefix="tidegate-packages-")
+    unittest.addModuleCleanup(folder.cleanup)
+    PACKAGES = {version: build(pathlib.Path(folder.name), version) for version in ["1.0.0", "2.0.0"]}
+    PACKAGES["3.0.0"] = changed(folder.name, "3.0.0", "exit 4")
+    late = 'case "$*" in check*) exit 0;; *upgrade*) echo "it was given up; the running one goes on" >&2; exit 3;; esac; exit 4'
+    PACKAGES["4.0.0"] = changed(folder.name, "4.0.0", late)
+
+
+def build(folder, version):
+    """A package of the binary."""
+    output = folder / version
+    command = [sys.executable, "-B", ROOT / "packaging/build.py", "--fast", "--only", "deb", "--version", version]
+    subprocess.run([*command, "--binary", BINARY, "--output", output], check=True, stdout=subprocess.DEVNULL)
+    return next(output.glob("*.deb"))
+
+
+def changed(folder, version, script):
+    """The same package with a script in place of the binary: a version that is broken."""
+    root = pathlib.Path(folder, f"root-{version}")
+    subprocess.run(["dpkg-deb", "-R", PACKAGES["2.0.0"], root], check=True)
+    control = root / "DEBIAN/control"
+    control.write_text(re.sub(r"(?m)^Version: .*", f"Version: {version}", control.read_text()))
+    (root / "usr/bin/tidegate").write_text(f"#!/bin/sh\n{script}\n")
+    package = pathlib.Path(folder, f"tidegate_{version}.deb")
+    command = ["dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "-b", root, package]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return package
+
+
+class PackageTest(unittest.TestCase):
+    """Tests with a machine each."""
+
+    size = "900m"
+
+    def setUp(self):
+        self.machine = Machine(self.size)
+        self.machine.__enter__()
+        self.addCleanup(self.machine.__exit__)
+        if b"NOTIFY_SOCKET" not in BINARY.read_bytes():
+            self.machine.write("/etc/systemd/system/tidegate.service.d/tests.conf", PLAIN_TYPE)
+
+    def package(self, version="1.0.0"):
+        """A package's file, in memory: the disk of the machine is for what is installed."""
+        inside = f"/run/{version}.deb"
+        self.machine.put(PACKAGES[version], inside)
+        return inside
+
+    def install(self, version="1.0.0"):
+        """Installs a package, which must end well; what is said meanwhile."""
+        return self.machine.run("dpkg", "-i", self.package(version))
+
+    def fail_to_install(self):
+        """Installs a package, which must fail; what is said meanwhile."""
+        told = self.machine.try_run("dpkg", "-i", self.package())
+        self.assertNotEqual(told.returncode, 0)
+        return told.stderr
+
+    def state(self):
+        return self.machine.try_run("systemctl", "is-active", "tidegate").stdout.strip()
+
+    def main_process(self):
+        return self.machine.run("systemctl", "show", "-P", "MainPID", "tidegate").strip()
+
+    def assert_answers(self):
+        """The DNS door answers, with no address for a name that the starter list blocks."""
+        ask = ["dig", "@127.0.0.1", "-p", "5353", "+tries=1", "+time=1", "+noall", "+comments", "doubleclick.net"]
+        self.machine.wait_for(lambda: "NOERROR" in self.machine.try_run(*ask).stdout, "no answer")
+
+    def use(self, more):
+        """Takes a longer configuration, and a restart."""
+        path = self.machine.path(CONFIGURATION)
+        path.write_text(path.read_text() + more)
+        self.machine.run("systemctl", "restart", "tidegate")
+        self.assert_answers()
+
+
+class Installed(PackageTest):
+    def test_it_runs_at_once_as_its_own_user_and_with_the_machine(self):
+        self.install()
+        self.assert_answers()
+        machine = self.machine
+        self.assertEqual(machine.run("systemctl", "is-enabled", "tidegate").strip(), "enabled")
+        user = machine.run("stat", "-c", "%U %a", f"/proc/{self.main_process()}").split()[0]
+        self.assertEqual(user, "tidegate")
+        self.assertEqual(machine.run("stat", "-c", "%U:%G %a", "/etc/tidegate").strip(), "root:tidegate 750")
+        self.assertEqual(machine.run("stat", "-c", "%U:%G", "/var/lib/tidegate").strip(), "tidegate:tidegate")
+        self.assertEqual(machine.run("stat", "-c", "%U:%G", "/var/lib/tidegate/ca").strip(), "root:root")
+        status = machine.run(*COMMAND, "ctl", "status")
+        self.assertIn("/var/lib/tidegate", status)
+        # Nothing is offered to the network before the administrator says so.
+        for line in machine.run("ss", "-Hlntu").splitlines():
+            self.assertRegex(line, r"\s127\.0\.0\.1:")
+
+    def test_reload_takes_a_changed_configuration_and_keeps_the_process(self):
+        self.install()
+        self.assert_answers()
+        before = self.main_process()
+        path = self.machine.path(CONFIGURATION)
+        path.write_text(path.read_text().replace("127.0.0.1:5353", "127.0.0.1:5454", 2))
+        self.machine.run("systemctl", "reload", "tidegate")
+        ask = ["dig", "@127.0.0.1", "-p", "5454", "+tries=1", "+time=1", "doubleclick.net"]
+        self.machine.wait_for(lambda: "NOERROR" in self.machine.try_run(*ask).stdout, "the new port does not answer")
+        self.assertEqual(self.main_process(), before)
+
+    def test_pages_and_completions_are_where_they_are_looked_for(self):
+        self.install()
+        self.assertIn("EXIT STATUS", self.machine.run("man", "-P", "cat", "tidegate-ctl-allow"))
+        files = self.machine.run("dpkg", "-L", "tidegate").split()
+        for path in ["bash-completion/completions/tidegate", "zsh/vendor-completions/_tidegate", "doc/tidegate/copyright"]:
+            self.assertIn(f"/usr/share/{path}", files)
+        self.assertEqual(self.machine.run("dpkg", "--verify", "tidegate"), "")
+
+    def test_the_process_that_faces_the_network_cannot_read_the_authority_s_key(self):
+        self.install()
+        self.use(PIXEL)
+        machine = self.machine
+        machine.run("sh", "-c", f"{' '.join(COMMAND)} cert ca --pem > /run/ca.pem")
+        ask = ["curl", "-sS", "--cacert", "/run/ca.pem", "--resolve", "doubleclick.net:8443:127.0.0.1"]
+        ask += ["-o", "/dev/null", "-w", "%{http_code}", "https://doubleclick.net:8443/tag.js"]
+        self.assertEqual(machine.run(*ask).strip(), "200")
+        launchers = ["systemctl", "list-units", "--plain", "--no-legend", "tidegate-signer@*"]
+        launcher = machine.run(*launchers).split()[0]
+        self.assertIn("running", machine.run("systemctl", "show", "-P", "SubState", launcher))
+        keys = machine.run("find", "/var/lib/tidegate/ca", "-name", "*key*").split()
+        self.assertTrue(keys)
+        for key in keys:
+            told = machine.try_run("setpriv", "--reuid=tidegate", "--regid=tidegate", "--clear-groups", "cat", key)
+            self.assertIn("Permission denied", told.stderr)
+        self.assertNotIn("root", machine.run("ps", "-o", "user=", "-p", self.main_process()))
+        # A launcher that is gone is started again by the next who needs it.
+        machine.run("systemctl", "kill", "--signal=KILL", launcher)
+        again = [*ask[:-1], "https://adservice.google.com:8443/x.js"]
+        again[5] = "adservice.google.com:8443:127.0.0.1"
+        machine.wait_for(lambda: machine.try_run(*again).stdout.strip() == "200", "no certificate after the launcher ended")
+
+    def test_a_secret_comes_as_a_credential(self):
+        self.install()
+        self.machine.write("/etc/tidegate/upstream", "https://dns.quad9.net/dns-query", 0o600)
+        drop_in = "[Service]\nLoadCredential=upstream:/etc/tidegate/upstream\n"
+        self.machine.write("/etc/systemd/system/tidegate.service.d/secret.conf", drop_in)
+        self.machine.run("systemctl", "daemon-reload")
+        path = self.machine.path(CONFIGURATION)
+        path.write_text(path.read_text().replace("https://dns.quad9.net/dns-query", "${credential:upstream}"))
+        self.machine.run("systemctl", "restart", "tidegate")
+        self.assert_answers()
+
+
+class Upgraded(PackageTest):
+    def test_the_configuration_is_kept_and_the_new_binary_runs(self):
+        self.install("1.0.0")
+        self.use("# A line of the administrator's.\n")
+        before = self.main_process()
+        self.install("2.0.0")
+        self.assert_answers()
+        self.assertNotEqual(self.main_process(), before)
+        program = self.machine.run("readlink", f"/proc/{self.main_process()}/exe")
+        self.assertEqual(program.strip(), "/usr/bin/tidegate")
+        self.assertIn("# A line of the administrator's.", self.machine.path(CONFIGURATION).read_text())
+        self.assertIn("2.0.0", self.machine.run("dpkg-query", "-W", "tidegate"))
+
+    def test_a_service_that_is_stopped_or_disabled_stays_so(self):
+        self.install("1.0.0")
+        self.machine.run("systemctl", "stop", "tidegate")
+        self.install("2.0.0")
+        self.assertEqual(self.state(), "inactive")
+        self.machine.run("systemctl", "disable", "tidegate")
+        self.install("2.0.0")
+        self.assertEqual(self.state(), "inactive")
+        self.assertEqual(self.machine.try_run("systemctl", "is-enabled", "tidegate").stdout.strip(), "disabled")
+
+    def test_a_new_version_that_crashes_leaves_the_running_one_alone(self):
+        self.install("1.0.0")
+        self.assert_answers()
+        before = self.main_process()
+        for broken in ["3.0.0", "4.0.0"]:
+            with self.subTest(broken):
+                said = self.install(broken)
+                self.assertIn("so the running one goes on", said)
+                self.assertEqual(self.main_process(), before)
+                self.assert_answers()
+        self.machine.run("dpkg", "-i", "--force-downgrade", self.package("2.0.0"))
+        self.assert_answers()
+        self.assertNotEqual(self.main_process(), before)
+
+    def test_a_configuration_that_is_wrong_leaves_the_running_one_alone(self):
+        self.install("1.0.0")
+        self.assert_answers()
+        path = self.machine.path(CONFIGURATION)
+        path.write_text(path.read_text() + "nonsense: true\n")
+        said = self.install("2.0.0")
+        self.assertIn("nonsense", said)
+        self.assert_answers()
+
+
+class Removed(PackageTest):
+    def test_configuration_and_state_stay_and_it_comes_back(self):
+        self.install()
+        self.use("# A line of the administrator's.\n")
+        self.machine.run("dpkg", "-r", "tidegate")
+        self.assertEqual(self.state(), "inactive")
+        self.assertFalse(self.machine.path("/usr/bin/tidegate").exists())
+        self.assertTrue(self.machine.path("/var/lib/tidegate/admin.token").exists())
+        self.install()
+        self.assert_answers()
+        self.assertIn("# A line of the administrator's.", self.machine.path(CONFIGURATION).read_text())
+
+    def test_a_purge_keeps_the_state_unless_it_is_told_otherwise(self):
+        self.install()
+        self.assert_answers()
+        said = self.machine.run("dpkg", "-P", "tidegate")
+        self.assertIn("/var/lib/tidegate is kept", said)
+        self.assertFalse(self.machine.path("/etc/tidegate").exists())
+        self.assertTrue(self.machine.path("/var/lib/tidegate/admin.token").exists())
+        self.assertEqual(self.machine.run("find", "/etc/systemd/system", "-name", "tidegate*.service").strip(), "")
+        self.install()
+        self.machine.run("dpkg", "-P", "tidegate", env={"TIDEGATE_PURGE_STATE": "yes"})
+        self.assertFalse(self.machine.path("/var/lib/tidegate").exists())
+
+
+class Troubled(PackageTest):
+    HOLD = (
+        "import os, socket, sys, time\n"
+        "held = []\n"
+        "for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):\n"
+        "    one = socket.socket(socket.AF_INET, kind)\n"
+        "    one.bind((sys.argv[1], int(sys.argv[2])))\n"
+        "    held.append(one)\n"
+        "held[1].listen()\n"
+        "print(os.getpid(), flush=True)\n"
+        "time.sleep(600)\n"
+    )
+
+    def hold(self, address, port):
+        """Has somebody else hold a port."""
+        holder = self.machine.begin("python3", "-c", self.HOLD, address, str(port))
+        self.addCleanup(holder.stdout.close)
+        self.addCleanup(holder.wait)
+        self.addCleanup(holder.kill)
+        return int(holder.stdout.readline())
+
+    def test_systemd_resolved_may_have_port_53(self):
+        self.hold("127.0.0.53", 53)
+        self.install()
+        self.assert_answers()
+        path = self.machine.path(CONFIGURATION)
+        path.write_text(path.read_text().replace("127.0.0.1:5353", "127.0.0.1:53"))
+        self.machine.run("systemctl", "restart", "tidegate")
+        ask = ["dig", "@127.0.0.1", "+tries=1", "+time=1", "doubleclick.net"]
+        self.machine.wait_for(lambda: "NOERROR" in self.machine.try_run(*ask).stdout, "port 53 does not answer")
+
+    def test_a_port_that_is_taken_does_not_make_the_installation_fail(self):
+        holder = self.hold("127.0.0.1", 5353)
+        self.install()
+        self.assertIn("install ok installed", self.machine.run("dpkg-query", "-W", "-f", "${Status}", "tidegate"))
+        self.machine.kill(holder)
+        # It tries again by itself.
+        self.assert_answers()
+
+    def test_an_interrupted_installation_is_ended_by_configure(self):
+        killer = '#!/bin/sh\nkill -9 "$(pidof dpkg)"\nexit 1\n'
+        self.machine.write("/usr/local/sbin/adduser", killer, 0o755)
+        self.fail_to_install()
+        self.assertIn("tidegate", self.machine.run("dpkg", "--audit"))
+        self.machine.path("/usr/local/sbin/adduser").unlink()
+        self.machine.run("dpkg", "--configure", "-a")
+        self.assert_answers()
+        self.assertEqual(self.machine.run("dpkg", "--audit"), "")
+
+    def test_a_read_only_root_is_named(self):
+        self.machine.put(BINARY, "/usr/local/bin/tidegate", 0o755)
+        self.machine.put(ROOT / "packaging/tidegate.yaml", CONFIGURATION)
+        self.machine.run("mount", "-o", "remount,ro", "/")
+        self.assertIn("Read-only file system", self.fail_to_install())
+        told = self.machine.try_run(*COMMAND, "service", "install")
+        self.assertEqual(told.returncode, 3)
+        self.assertIn("read-only", told.stderr.lower())
+
+
+class WithAFullDisk(PackageTest):
+    size = f"{BINARY.stat().st_size * 3 // 4 if BINARY.exists() else 1}"
+
+    def test_nothing_half_is_left_and_it_goes_on_where_there_is_room(self):
+        self.assertIn("No space left", self.fail_to_install())
+        self.assertFalse(self.machine.path("/usr/bin/tidegate").exists())
+        self.assertEqual(self.state(), "inactive")
+        disk = ["nsenter", "--target", self.machine.first_process(), "-m", "mount", "-o", "remount,size=900m", self.machine.folder]
+        subprocess.run(disk, check=True)
+        self.install()
+        self.assert_answers()
+
+
+class WithoutAPackage(PackageTest):
+    def setUp(self):
+        super().setUp()
+        self.machine.put(BINARY, "/usr/local/bin/tidegate", 0o755)
+        self.machine.put(ROOT / "packaging/tidegate.yaml", CONFIGURATION)
+
+    def test_service_install_runs_it_and_remove_takes_it_away(self):
+        said = self.machine.run(*COMMAND, "service", "install")
+        self.assertIn("made the user tidegate", said)
+        self.assert_answers()
+        status = json.loads(self.machine.run("tidegate", "service", "status", "--json"))
+        self.assertEqual((status["active"], status["enabled"]), ("active", "enabled"))
+        self.assertIn("tidegate service remove", self.fail_to_install())
+        self.machine.run("tidegate", "service", "remove")
+        self.assertEqual(self.machine.run("find", "/etc/systemd/system", "-name", "tidegate*", "!", "-path", "*.d*").strip(), "")
+        self.assertEqual(self.machine.try_run("tidegate", "service", "status").returncode, 3)
+        self.assertTrue(self.machine.path("/var/lib/tidegate/admin.token").exists())
+        self.install()
+        self.assert_answers()
+        told = self.machine.try_run("tidegate", *COMMAND[1:], "service", "install")
+        self.assertIn("a package has put", told.stderr)
+
+    def test_another_user_is_told_that_root_is_wanted(self):
+        command = ["setpriv", "--reuid=nobody", "--clear-groups", "tidegate", "service", "remove"]
+        told = self.machine.try_run(*command)
+        self.assertEqual(told.returncode, 3)
+        self.assertIn("only root", told.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
