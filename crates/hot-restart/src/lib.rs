@@ -18,6 +18,7 @@
 
 mod packet;
 mod predecessor;
+mod process_entry;
 mod running_process;
 pub mod service_manager;
 mod successor;

@@ -12,6 +12,10 @@ use std::time::Duration;
 
 /// Asks for the sockets. The number is the version of what is said here.
 pub(crate) const TAKE_OVER: &str = "take-over 1";
+/// Asks who started the process.
+pub(crate) const WHO: &str = "who";
+/// The answer; what follows is the number of that user.
+pub(crate) const STARTED_AS: &str = "started-as ";
 /// Some of the sockets.
 pub(crate) const SOCKETS: &str = "sockets";
 /// All sockets have been sent.

@@ -1,7 +1,8 @@
 //! The side of the process that runs.
 
 use crate::packet::{
-    DESCRIPTORS_MAX, END, LEFT, REFUSED, SERVING, SOCKETS, TAKE_OVER, receive, send, set_patience,
+    DESCRIPTORS_MAX, END, LEFT, REFUSED, SERVING, SOCKETS, STARTED_AS, TAKE_OVER, WHO, receive,
+    send, set_patience,
 };
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::{
@@ -23,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct HandoverListener {
     socket: OwnedFd,
+    /// Number of the user that started this process, whoever it became.
+    started_as: u32,
 }
 
 /// A successor that asks for the sockets.
@@ -54,7 +57,8 @@ pub enum SuccessorFate {
 impl HandoverListener {
     /// Listens at `path`, in place of what a process that ended has left there. Readable by its
     /// owner alone. Paths longer than a socket's address go by the descriptor of their folder.
-    pub fn bind(path: &Path) -> io::Result<Self> {
+    /// `started_as` is the user that started this process.
+    pub fn bind(path: &Path, started_as: u32) -> io::Result<Self> {
         match fs::remove_file(path) {
             Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
             Ok(()) | Err(_) => {}
@@ -64,7 +68,7 @@ impl HandoverListener {
         bind(&socket, &UnixPlace::of(path)?.address)?;
         fs::set_permissions(path, Permissions::from_mode(0o600))?;
         listen(&socket, 1)?;
-        Ok(Self { socket })
+        Ok(Self { socket, started_as })
     }
 
     /// Waits for the next successor that may take over: one of root's or of this process's own
@@ -82,7 +86,11 @@ impl HandoverListener {
                     let process = who.pid.as_raw_nonzero().get().unsigned_abs();
                     return Ok(ArrivedSuccessor { socket, process });
                 }
-                // One that only looks who is here says nothing; a stranger's version is told.
+                Ok(Some(packet)) if packet.text == WHO => {
+                    // Whoever asked may have gone.
+                    let _ = send(&socket, &format!("{STARTED_AS}{}", self.started_as), &[]);
+                }
+                // A stranger's version is told; one that is gone has said nothing.
                 Ok(Some(_)) => drop(send(&socket, &format!("{REFUSED}another version"), &[])),
                 Ok(None) | Err(_) => {}
             }

@@ -1,6 +1,7 @@
 //! A running process as proc(5) shows it: what it was started with, and whether another may take
 //! its place.
 
+use crate::process_entry::{ProcessEntry, raise_file_limit};
 use crate::service_manager::OF_ONE_PROCESS;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -22,6 +23,8 @@ pub struct RunningProcess {
     folder: PathBuf,
     /// The control group (version 2), where it is another than this process's.
     control_group: Option<PathBuf>,
+    /// The way from here to its surroundings.
+    entry: ProcessEntry,
 }
 
 /// Reasons why no other process can take a process's place.
@@ -38,8 +41,8 @@ pub enum IrreplaceableReason {
 }
 
 impl RunningProcess {
-    /// Looks at a process.
-    pub fn find(number: u32) -> Result<Self, IrreplaceableReason> {
+    /// Looks at a process that the user `started_as` has started.
+    pub fn find(number: u32, started_as: u32) -> Result<Self, IrreplaceableReason> {
         let hidden = IrreplaceableReason::Hidden;
         let at = |name: &str| format!("/proc/{number}/{name}");
         if number == 1 {
@@ -56,6 +59,7 @@ impl RunningProcess {
             variables: variables.collect(),
             folder: fs::read_link(at("cwd")).map_err(hidden)?,
             control_group: other,
+            entry: ProcessEntry::into(number, started_as),
         };
         if found.has("INVOCATION_ID") && !found.has("NOTIFY_SOCKET") && found.is_of_manager() {
             return Err(IrreplaceableReason::NotNotified);
@@ -69,6 +73,7 @@ impl RunningProcess {
         let Some(group) = self.control_group.as_ref().filter(|_| self.has("NOTIFY_SOCKET")) else {
             return Ok(());
         };
+        raise_file_limit(self.number);
         let own = std::process::id().to_string();
         fs::write(group.join("cgroup.procs"), own).map_err(IrreplaceableReason::OtherGroup)
     }
@@ -76,7 +81,7 @@ impl RunningProcess {
     /// The command that starts `program` as this process was started, in the same folder and with
     /// the same variables, but for those that were meant for it alone.
     pub fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new(program);
+        let mut command = self.entry.command(program);
         command.args(&self.arguments).current_dir(&self.folder).env_clear();
         let own = |name: &OsStr| OF_ONE_PROCESS.iter().any(|it| name == *it);
         let variables = self.variables.iter().filter(|(name, _)| !own(name));
@@ -166,7 +171,8 @@ mod tests {
             .current_dir("/usr")
             .spawn()
             .unwrap();
-        let found = RunningProcess::find(child.id());
+        let started_as = rustix::process::geteuid().as_raw();
+        let found = RunningProcess::find(child.id(), started_as);
         child.kill().unwrap();
         child.wait().unwrap();
         let command = found.unwrap().command(Path::new("/bin/true"));
@@ -180,6 +186,6 @@ mod tests {
 
     #[test]
     fn the_first_process_of_a_container_is_not_replaced() {
-        assert!(matches!(RunningProcess::find(1), Err(IrreplaceableReason::FirstOfContainer)));
+        assert!(matches!(RunningProcess::find(1, 0), Err(IrreplaceableReason::FirstOfContainer)));
     }
 }

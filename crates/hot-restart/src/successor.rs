@@ -1,6 +1,8 @@
 //! The side of the process that takes the place.
 
-use crate::packet::{END, LEFT, REFUSED, SERVING, SOCKETS, TAKE_OVER, receive, send, set_patience};
+use crate::packet::{
+    END, LEFT, REFUSED, SERVING, SOCKETS, STARTED_AS, TAKE_OVER, WHO, receive, send, set_patience,
+};
 use crate::predecessor::UnixPlace;
 use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
@@ -54,6 +56,15 @@ impl RunningPredecessor {
             Ok(Self { socket, process: who.pid.as_raw_nonzero().get().unsigned_abs() })
         };
         connected().map_err(HandoverError::NobodyRuns)
+    }
+
+    /// Asks which user started it, by number; it may have become another since. One question a
+    /// connection.
+    pub fn started_as(&self) -> Result<u32, HandoverError> {
+        send(&self.socket, WHO, &[]).map_err(HandoverError::Broken)?;
+        let answer = receive(&self.socket).map_err(HandoverError::Broken)?;
+        let told = answer.as_ref().and_then(|it| it.text.strip_prefix(STARTED_AS)?.parse().ok());
+        told.ok_or_else(|| HandoverError::Broken(io::ErrorKind::InvalidData.into()))
     }
 
     /// Asks for the sockets. It goes on as before until [`RunningPredecessor::say_serving`].
@@ -125,7 +136,7 @@ mod tests {
 
     /// Runs a predecessor with `count` sockets at one port, and says what it saw of the successor.
     fn predecessor(path: &Path, count: usize) -> (thread::JoinHandle<SuccessorFate>, TcpListener) {
-        let listener = HandoverListener::bind(path).unwrap();
+        let listener = HandoverListener::bind(path, 7).unwrap();
         let bound = TcpListener::bind("127.0.0.1:0").unwrap();
         let sockets: Vec<Arc<OwnedFd>> =
             (0..count).map(|_| Arc::new(bound.try_clone().unwrap().into())).collect();
@@ -171,6 +182,7 @@ mod tests {
         let (thread, _bound) = predecessor(&path, 1);
         // One that only looks, and leaves, is no successor.
         drop(RunningPredecessor::connect(&path).unwrap());
+        assert_eq!(RunningPredecessor::connect(&path).unwrap().started_as().unwrap(), 7);
         let running = RunningPredecessor::connect(&path).unwrap();
         running.take_over().unwrap();
         drop(running);

@@ -147,6 +147,7 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
 }
 
 fn run_to_end(setup: &CommandSetup) -> Result<(), CommandFailure> {
+    let started_as = rustix::process::geteuid().as_raw();
     let plan = setup.plan()?;
     let folder = setup.state_dir(&plan);
     let takeover = SocketTakeover::begin(&folder)?;
@@ -189,7 +190,7 @@ fn run_to_end(setup: &CommandSetup) -> Result<(), CommandFailure> {
         app.follow_standard_error();
     }
     service_manager::tell(ServiceNews::Ready);
-    app.await_successor();
+    app.await_successor(started_as);
     runtime.block_on(until_end(&app, signals));
     Ok(())
 }

@@ -68,11 +68,12 @@ impl SocketTakeover {
 }
 
 impl RunningApp {
-    /// Waits for a process that is to take this one's place, on a thread of its own.
-    pub(super) fn await_successor(self: &Arc<Self>) {
+    /// Waits for a process that is to take this one's place, on a thread of its own. `started_as` is
+    /// the user that started this one.
+    pub(super) fn await_successor(self: &Arc<Self>, started_as: u32) {
         let app = Arc::clone(self);
         let place = self.state.path().join(UPGRADE_SOCKET);
-        let begun = HandoverListener::bind(&place).and_then(|listener| {
+        let begun = HandoverListener::bind(&place, started_as).and_then(|listener| {
             let wait = move || app.hand_over_to_first_good(&listener);
             std::thread::Builder::new().name("upgrade".into()).spawn(wait)
         });

@@ -34,8 +34,10 @@ pub(super) fn upgrade(setup: &CommandSetup, args: &UpgradeArgs) -> Result<(), Co
     let plan = setup.plan()?;
     let state = setup.state_dir(&plan);
     let former = RunningPredecessor::connect(&state.join(UPGRADE_SOCKET));
-    let former = former.map_err(|why| cannot(&why))?.process;
-    let running = RunningProcess::find(former).map_err(|why| cannot(&why))?;
+    let former = former.map_err(|why| cannot(&why))?;
+    let started_as = former.started_as().map_err(|why| cannot(&why))?;
+    let former = former.process;
+    let running = RunningProcess::find(former, started_as).map_err(|why| cannot(&why))?;
     running.join_group().map_err(|why| cannot(&why))?;
     let binary = match &args.binary {
         Some(named) => named.clone(),
