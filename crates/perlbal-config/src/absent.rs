@@ -36,7 +36,7 @@ const SETTINGS: [(&[&str], &str); 12] = [
 ];
 
 /// Plug-ins, in lower case.
-const PLUGINS: [(&[&str], &str); 7] = [
+const PLUGINS: [(&[&str], &str); 6] = [
     (
         &["throttle"],
         "write limit: { rate: 10/s } and requests: { max: 2 } at the route: clients beyond are \
@@ -44,7 +44,6 @@ const PLUGINS: [(&[&str], &str); 7] = [
     ),
     (&["stats"], "counters and times are on the metrics page"),
     (&["cgilike"], "write a script in Luau, or serve CGI programs by web[].cgi"),
-    (&["flvstreaming"], "a film that starts in its middle gets no header of FLV here"),
     (&["lazycdn"], "see \"A folder that fills by itself\" in the manual"),
     (&["atominject", "atomstream"], "endless streams are not made here: serve them from a pool"),
     (&["echoservice"], "there is no such role"),

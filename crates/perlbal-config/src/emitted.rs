@@ -169,9 +169,10 @@ impl EmittedConfig {
 }
 
 /// Plug-ins that are carried over, or are needless.
-const KNOWN_PLUGINS: [&str; 12] = [
+const KNOWN_PLUGINS: [&str; 13] = [
     "accesscontrol",
     "autoremoveleadingdir",
+    "flvstreaming",
     "highpri",
     "include",
     "maxcontentlength",

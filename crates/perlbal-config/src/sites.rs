@@ -28,6 +28,9 @@ impl EmittedConfig {
         if service.has_plugin("palimg") {
             site["palimg"] = json!(true);
         }
+        if service.has_plugin("flvstreaming") {
+            site["flv"] = json!(true);
+        }
         if let Some(PutFacts { size_max, folders }) = web.put {
             let mut put = json!({ "min_put_directory": folders });
             if let Some(most) = size_max.into_iter().chain(service.body_max).min() {
@@ -62,8 +65,10 @@ impl EmittedConfig {
         reach: ServiceReach,
     ) -> Vec<Value> {
         let web = &service.web;
-        let is_site =
-            web.has_concat || web.has_delete || web.put.is_some() || service.has_plugin("palimg");
+        let is_site = web.has_concat
+            || web.has_delete
+            || web.put.is_some()
+            || ["palimg", "flvstreaming"].iter().any(|it| service.has_plugin(it));
         if is_site {
             let (port, is_first) = self.inner_port(service);
             let at = format!("http://127.0.0.1:{port}");

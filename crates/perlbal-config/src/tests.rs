@@ -331,11 +331,12 @@ fn a_leading_folder_is_a_place_of_its_own() {
            SET listen = 127.0.0.1:8080
            SET role = web_server
            SET docroot = /srv/htdocs/stc/
-           SET plugins = AutoRemoveLeadingDir, palimg
+           SET plugins = AutoRemoveLeadingDir, palimg, FlvStreaming
            SET enable_concatenate_get = 1
          ENABLE stc",
     );
-    let site = "\"concat\":true,\"listen\":[\"http://127.0.0.1:8080\"],\"palimg\":true";
+    let site =
+        "\"concat\":true,\"flv\":true,\"listen\":[\"http://127.0.0.1:8080\"],\"palimg\":true";
     has(
         &yaml,
         &[

@@ -26,6 +26,10 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use vocab::Now;
 
+/// Header of a film in FLV: signature, version 1, flags (sound and picture), the header's length,
+/// and that of the tag before the first: none.
+const FLV_HEADER: [u8; 13] = *b"FLV\x01\x05\0\0\0\x09\0\0\0\0";
+
 /// Holds what heads say of a file.
 #[derive(Clone)]
 pub(crate) struct FileMeta {
@@ -40,6 +44,8 @@ pub(crate) struct FileMeta {
     /// Below the root.
     pub(crate) file: PathTarget,
     pub(crate) form: FileForm,
+    /// Byte at which a film begins; a header comes before it.
+    pub(crate) film_begin: Option<u64>,
     last_modified: HeaderValue,
 }
 
@@ -70,6 +76,8 @@ pub(crate) enum FileDue {
     /// Means another version.
     Failed,
     Whole,
+    /// A header of a film, and the rest of it from this byte on.
+    Film(u64),
     Part(ByteRange),
     Parts(Vec<ByteRange>),
     Unsatisfiable,
@@ -105,6 +113,7 @@ impl FileMeta {
             path: path.into(),
             file,
             form: FileForm::Identity,
+            film_begin: None,
         }
     }
 
@@ -165,6 +174,10 @@ impl FileMeta {
             Precondition::Failed => return FileDue::Failed,
             Precondition::Met => {}
         }
+        if let Some(begin) = self.film_begin {
+            // Ranges would be those of the film as it is on disk, or of this answer: none are said.
+            return FileDue::Film(begin);
+        }
         if if_range(headers, &self.validators, now.unix_secs()) == IfRange::Ignore {
             return FileDue::Whole;
         }
@@ -190,8 +203,11 @@ impl FileMeta {
         {
             fields.insert(CACHE_CONTROL, value.clone());
         }
-        if matches!(due, FileDue::Whole | FileDue::Part(_) | FileDue::Parts(_)) {
+        let is_ranged = matches!(due, FileDue::Whole | FileDue::Part(_) | FileDue::Parts(_));
+        if is_ranged {
             fields.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        }
+        if is_ranged || matches!(due, FileDue::Film(_)) {
             fields.insert(CONTENT_TYPE, self.media.clone());
         }
         rules.apply_headers(&self.path, &mut fields);
@@ -200,13 +216,17 @@ impl FileMeta {
             FileForm::Negotiable => vary(&mut fields),
             FileForm::Coded(coding) => {
                 vary(&mut fields);
-                if matches!(due, FileDue::Whole | FileDue::Part(_) | FileDue::Parts(_)) {
+                if is_ranged {
                     fields.insert(CONTENT_ENCODING, coding.value());
                 }
             }
         }
         let segments = match due {
             FileDue::Whole => vec![ContentSegment::File { offset: 0, len: self.len }],
+            FileDue::Film(begin) => vec![
+                ContentSegment::Bytes(Bytes::from_static(&FLV_HEADER)),
+                ContentSegment::File { offset: *begin, len: self.len.saturating_sub(*begin) },
+            ],
             FileDue::Part(part) => {
                 fields.insert(CONTENT_RANGE, part.content_range());
                 vec![ContentSegment::File { offset: part.first, len: part.len() }]
@@ -225,7 +245,7 @@ impl FileMeta {
         let status = match due {
             FileDue::NotModified => StatusCode::NOT_MODIFIED,
             FileDue::Failed => StatusCode::PRECONDITION_FAILED,
-            FileDue::Whole => StatusCode::OK,
+            FileDue::Whole | FileDue::Film(_) => StatusCode::OK,
             FileDue::Part(_) | FileDue::Parts(_) => StatusCode::PARTIAL_CONTENT,
             FileDue::Unsatisfiable => StatusCode::RANGE_NOT_SATISFIABLE,
         };

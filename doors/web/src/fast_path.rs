@@ -7,6 +7,7 @@
 use crate::answer::FileSource;
 use crate::concat;
 use crate::connection::WebConnection;
+use crate::film;
 use crate::forwarded::FORWARDED_PROTO;
 use crate::look::{self, PathContent};
 use crate::negotiate;
@@ -133,8 +134,11 @@ impl WebFastPath {
         let said = request.field(FORWARDED_PROTO);
         let found = self.find(host, request.path(), said, now);
         let query = request.target().get(request.path().len() + 1..);
-        // Several files are asked for.
-        let found = found.filter(|(site, _)| concat::names_of(site, query).is_none());
+        // Several files are asked for, or a film from its middle on.
+        let found = found.filter(|(site, kept)| {
+            concat::names_of(site, query).is_none()
+                && film::begin(site, &kept.meta.path, query).is_none()
+        });
         let Some((site, kept)) = found else {
             return FastReply::Decline;
         };

@@ -14,6 +14,7 @@ mod door;
 mod errors;
 mod fast_path;
 mod fastcgi;
+mod film;
 mod folder;
 mod forbidden_files;
 mod forwarded;

@@ -104,6 +104,10 @@ pub struct SiteSettings {
     /// True if the palettes of GIF and PNG images in the folder `palimg` are changed by URL, as
     /// Perlbal's plug-in Palimg does: `/palimg/a.gif/p1ff0000`. Default false.
     pub palimg: SiteSwitch,
+    /// True if films (`*.flv`) begin in their middle where a player asks for that:
+    /// `/a.flv?start=BYTES` is a header of FLV and the file from that byte on, as nginx's module
+    /// `flv` has it. Default false.
+    pub flv: SiteSwitch,
     /// Files are written by `PUT`, and by `PATCH` for ranges: `true`, `false`, or in detail. A file
     /// is there whole or not at all. Writes come from `writers`, or with a name that `auth` has
     /// checked at their path. Default false.
@@ -166,6 +170,7 @@ impl Default for SiteSettings {
             auth: Vec::new(),
             concat: SiteSwitch::Off,
             palimg: SiteSwitch::Off,
+            flv: SiteSwitch::Off,
             put: PutChoice::default(),
             delete: false,
             webdav: false,

@@ -58,6 +58,7 @@ pub(crate) struct Site {
     pub(crate) auth: SiteAuth,
     pub(crate) concat: SiteSwitch,
     pub(crate) palimg: SiteSwitch,
+    pub(crate) flv: SiteSwitch,
     pub(crate) writing: Option<SiteWriting>,
     /// Asked about requests and answers.
     pub(crate) hooks: Option<MessageHooks>,
@@ -166,6 +167,7 @@ impl Site {
                 programs,
                 concat: settings.concat,
                 palimg: settings.palimg,
+                flv: settings.flv,
                 auth,
                 hooks,
                 log,

@@ -5,6 +5,7 @@
 
 use crate::auth::AuthAccess;
 use crate::concat;
+use crate::film;
 use crate::forwarded;
 use crate::handshake::WebContext;
 use crate::hsts::https_location;
@@ -134,7 +135,12 @@ async fn act(
             WebOutcome::Script(script::run(&program, head, body, visit).await)
         }
         _ if !reads(head) => WebOutcome::Refused(WebRefusal::Method),
-        PathContent::File(file) => WebOutcome::File(negotiate::coded(site, file, head, now).await),
+        PathContent::File(file) => {
+            WebOutcome::File(match film::begin(site, &file.meta().path, head.uri.query()) {
+                Some(begin) => film::from(file, begin),
+                None => negotiate::coded(site, file, head, now).await,
+            })
+        }
         PathContent::Slash => WebOutcome::Slash(target.as_folder_url()),
         PathContent::NotFound(why) => WebOutcome::NotOpened(why),
         PathContent::Folder(below) => match listing::list(site, below, now).await {

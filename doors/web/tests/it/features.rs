@@ -2,7 +2,8 @@
 
 use crate::support::{Edge, Folder, site};
 use door_web::{
-    CacheRule, HeaderRule, HiddenFiles, SiteRedirectSettings, SiteSettings, SymlinkMode,
+    CacheRule, CompressChoice, HeaderRule, HiddenFiles, SiteRedirectSettings, SiteSettings,
+    SiteSwitch, SymlinkMode,
 };
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
@@ -214,4 +215,47 @@ fn curl_follows_redirects_and_gets_several_parts() {
     assert_eq!(curl(&["-L"], "/start/app.js"), "code");
     assert_eq!(curl(&["-r", "1-2"], "/app.js"), "od");
     assert_eq!(curl(&["-r", "0-0,-1"], "/app.js"), "code");
+}
+
+#[test]
+fn a_film_begins_where_a_player_wants_it_to() {
+    let base = Folder::new();
+    let (small, large) = (film(1_000), film(1 << 20));
+    base.write("www/a.flv", &small);
+    base.write("www/large.flv", &large);
+    base.write("www/a.txt", &small);
+    let flv = SiteSettings {
+        flv: SiteSwitch::On,
+        compress: CompressChoice::Switch(true),
+        ..site("www", &[])
+    };
+    let edge = Edge::start_with(&base, &[flv], "");
+    // From the file, and then from memory.
+    for _ in 0..2 {
+        for (path, film) in [("/a.flv", &small), ("/large.flv", &large)] {
+            let whole = edge.ask(&format!("GET {path}"), &[]);
+            assert_eq!((whole.status, &whole.body), (200, film));
+            let rest = edge.ask(&format!("GET {path}?id=1&start=700"), &[("Range", "bytes=0-3")]);
+            assert_eq!((rest.status, rest.field("accept-ranges")), (200, ""));
+            assert_eq!(rest.field("content-type"), whole.field("content-type"));
+            assert_ne!(rest.field("etag"), whole.field("etag"));
+            assert_eq!(rest.body, [b"FLV\x01\x05\0\0\0\x09\0\0\0\0", &film[700..]].concat());
+            let tag = rest.field("etag");
+            let same = edge.ask(&format!("GET {path}?start=700"), &[("If-None-Match", tag)]);
+            assert_eq!(same.status, 304);
+            let head = edge.ask(&format!("HEAD {path}?start=700"), &[]);
+            assert_eq!(head.field("content-length"), rest.body.len().to_string());
+        }
+    }
+    for query in ["start=0", "start=1000", "start=x", "start=-5", "begin=5"] {
+        assert_eq!(edge.ask(&format!("GET /a.flv?{query}"), &[]).body, small, "{query}");
+    }
+    assert_eq!(edge.ask("GET /a.txt?start=700", &[]).body, small);
+    let plain = Edge::start(&base);
+    assert_eq!(plain.ask("GET /a.flv?start=700", &[]).body, small);
+}
+
+/// Bytes that differ wherever they are cut.
+fn film(len: u32) -> Vec<u8> {
+    (0..len.div_ceil(4)).flat_map(u32::to_be_bytes).take(len as usize).collect()
 }
