@@ -96,6 +96,7 @@ const BELOW_DOORS: &[&str] = &[
     "process-group",
     "command-pages",
     "service-unit",
+    "durable-file",
     "image-palette",
     "upload-progress",
     "latency-histogram",
@@ -223,7 +224,12 @@ pub(crate) const WALLS: &[Wall] = &[
         &["vocab", "settings", "scripting"],
         &[RUN_TIME, TLS, SERVERS],
     ),
-    system("signer", "crates/signer", &["vocab", "settings", "rate-limit", "sandbox"], &[HTTP]),
+    system(
+        "signer",
+        "crates/signer",
+        &["vocab", "settings", "rate-limit", "sandbox", "durable-file"],
+        &[HTTP],
+    ),
     system(
         "transport",
         "crates/transport",
@@ -231,7 +237,12 @@ pub(crate) const WALLS: &[Wall] = &[
         &[HTTP],
     ),
     system("http-engine", "crates/http-engine", &["vocab", "settings", "http-semantics"], &[TLS]),
-    system("disk-store", "crates/disk-store", &["vocab"], &[RUN_TIME, HTTP, TLS, LOGGING, SERVERS]),
+    system(
+        "disk-store",
+        "crates/disk-store",
+        &["vocab", "durable-file"],
+        &[RUN_TIME, HTTP, TLS, LOGGING, SERVERS],
+    ),
     system("file-access", "crates/file-access", &["vocab"], &[RUN_TIME, LOGGING, HTTP, TLS]),
     system(
         "webdav",
@@ -275,6 +286,7 @@ pub(crate) const WALLS: &[Wall] = &[
     system("command-pages", "crates/command-pages", &[], &[RUN_TIME, TLS, HTTP, LOGGING, SYSTEM]),
     system("service-unit", "crates/service-unit", &["sandbox"], &[RUN_TIME, TLS, HTTP, LOGGING]),
     system("process-group", "crates/process-group", &[], &[TLS, HTTP, LOGGING]),
+    system("durable-file", "crates/durable-file", &[], &[RUN_TIME, TLS, HTTP, LOGGING]),
     system(
         "redirector",
         "crates/redirector",
@@ -297,7 +309,15 @@ pub(crate) const WALLS: &[Wall] = &[
     system(
         "resolver",
         "crates/resolver",
-        &["vocab", "settings", "latency-histogram", "dns-wire", "transport", "http-engine"],
+        &[
+            "vocab",
+            "settings",
+            "latency-histogram",
+            "dns-wire",
+            "transport",
+            "http-engine",
+            "durable-file",
+        ],
         &[TLS],
     ),
     system(

@@ -2,8 +2,9 @@
 //!
 //! It knows nothing of their contents. Used by the folder and by the log of purges.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use durable_file::FileReplacement;
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -16,11 +17,5 @@ pub(crate) fn options() -> OpenOptions {
 
 /// Writes `name` so that after a crash there is either the old file or the new one, whole.
 pub(crate) fn replace(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<File> {
-    let beside = folder.join(format!("{name}.new"));
-    let mut file = options().create(true).truncate(true).open(&beside)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&beside, folder.join(name))?;
-    File::open(folder)?.sync_all()?;
-    Ok(file)
+    FileReplacement::private(&folder.join(name)).write(bytes)
 }

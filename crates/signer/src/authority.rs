@@ -7,6 +7,7 @@
 
 use crate::coverage::{moment, positive};
 use crate::exclusions::NameExclusions;
+use durable_file::{FileAccess, FileReplacement};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PublicKeyData,
@@ -290,12 +291,9 @@ fn renew(
     if parsed.subject().as_raw() != old.subject().as_raw() {
         return None;
     }
-    let partial = path.with_extension("renewed.part");
     let pem = renewed.pem();
-    // What an interrupted renewal left behind.
-    let _ = std::fs::remove_file(&partial);
-    write_new(&partial, pem.as_bytes(), 0o644).ok()?;
-    std::fs::rename(&partial, path).ok()?;
+    let public = FileReplacement { access: FileAccess::Public, ..FileReplacement::private(path) };
+    public.write(pem.as_bytes()).ok()?;
     Some(pem)
 }
 

@@ -8,15 +8,12 @@ use super::answer_cache::AnswerCache;
 use super::caches::AnswerCaches;
 use super::snapshot::{self, BadSnapshot, CacheSnapshotWriter, SNAPSHOT_BYTES_MAX};
 use crate::question::CacheId;
+use durable_file::FileReplacement;
 use std::fmt;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use vocab::Now;
-
-/// What names clients have asked for is nobody else's business.
-const MODE: u32 = 0o600;
 
 /// Holds what was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -165,27 +162,9 @@ fn dump_one(cache: &AnswerCache, file: &Path, now: Now) -> io::Result<DumpReport
         }
     }
     let (bytes, entries, no_room) = writer.finish();
-    write_file(file, &bytes)?;
+    // What names clients have asked for is nobody else's business.
+    FileReplacement::private(file).write(&bytes)?;
     Ok(DumpReport { entries, left_out: too_old + no_room, bytes: bytes.len() as u64 })
-}
-
-fn write_file(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let aside = file.with_added_extension("new");
-    let written = || {
-        let options = OpenOptions::new().write(true).create(true).truncate(true).mode(MODE).clone();
-        let mut open = options.open(&aside)?;
-        open.write_all(bytes)?;
-        open.sync_all()?;
-        std::fs::rename(&aside, file)?;
-        match file.parent().filter(|it| !it.as_os_str().is_empty()) {
-            Some(dir) => File::open(dir)?.sync_all(),
-            None => Ok(()),
-        }
-    };
-    written().inspect_err(|_| {
-        // It may not be there at all; the error that counts is the first.
-        let _ = std::fs::remove_file(&aside);
-    })
 }
 
 fn read_file(file: &Path) -> io::Result<Vec<u8>> {
