@@ -6,6 +6,7 @@
 //! These change nothing, and `make lint` calls the first two. `lower` takes the better figures over
 //! into that file; `manual` writes the generated pages of the manual, or checks them.
 
+mod bans;
 mod book;
 mod circles;
 mod commits;

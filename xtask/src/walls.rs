@@ -3,6 +3,8 @@
 //! ARCHITECTURE.md says it to people, [`WALLS`] says it here. Held against the manifests, and the
 //! two against each other, by [`crate::fences`].
 
+use crate::bans::{Ban, CHANCE, CLOCK, HTTP, LOGGING, PURE, RUN_TIME, SERDE, SERVERS, SYSTEM, TLS};
+
 /// The crate that tests alone name.
 pub(crate) const TEST_SUPPORT: &str = "test-support";
 
@@ -25,51 +27,6 @@ pub(crate) enum Purity {
     Free,
 }
 
-/// Foreign crates and the reason against them.
-pub(crate) struct Ban {
-    pub(crate) crates: &'static [&'static str],
-    pub(crate) because: &'static str,
-}
-
-const RUN_TIME: Ban = Ban {
-    crates: &["tokio", "mio", "async-std", "smol", "futures", "hyper", "hyper-util"],
-    because: "it must run without a run time, so that its tests need none and any thread may call it",
-};
-const SYSTEM: Ban = Ban {
-    crates: &["libc", "rustix", "nix", "socket2", "polling"],
-    because: "it must not touch the system: sockets and files belong to transport and the doors",
-};
-const CLOCK: Ban = Ban {
-    crates: &["chrono", "time", "httpdate", "coarsetime"],
-    because: "time is handed in as vocab::Now",
-};
-const CHANCE: Ban = Ban {
-    crates: &["rand", "getrandom", "fastrand", "uuid"],
-    because: "randomness is handed in as a seed",
-};
-const LOGGING: Ban = Ban {
-    crates: &["tracing", "log", "env_logger", "tracing-subscriber"],
-    because: "it returns reasons; whoever calls it records them",
-};
-const TLS: Ban = Ban {
-    crates: &["rustls", "tokio-rustls", "rcgen", "webpki-roots", "rustls-pki-types", "aws-lc-rs"],
-    because: "transport speaks TLS and the signer makes certificates: they alone name its library, \
-              so that it can be exchanged in two places",
-};
-const HTTP: Ban = Ban {
-    crates: &["http", "http-body", "http-body-util", "hyper", "hyper-util", "axum"],
-    because: "it knows no HTTP: that is http-engine's",
-};
-const SERVERS: Ban = Ban {
-    crates: &["hyper", "hyper-util", "axum"],
-    because: "it keeps responses and fetches none: a door sends, the store says what and keeps it",
-};
-const SERDE: Ban = Ban {
-    crates: &["serde", "serde_json", "schemars"],
-    because: "words are not tied to a file format; settings lends them their written form",
-};
-
-const PURE: &[Ban] = &[RUN_TIME, SYSTEM, CLOCK, CHANCE, LOGGING, TLS, HTTP];
 const BELOW_DOORS: &[&str] = &[
     "vocab",
     "settings",

@@ -1,7 +1,7 @@
 //! The way into the surroundings of a running process: its mounts, its user, what it may.
 //!
-//! A service manager starts a service as a user of its own and shows it a file system of its own. Who
-//! is started from a root shell in its place must have neither more rights nor other files.
+//! A service manager starts a service as a user of its own and shows it a file system of its own.
+//! Who is started from a root shell in its place must have neither more rights nor other files.
 //! util-linux has the programs for that, which are there wherever systemd is.
 
 use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};

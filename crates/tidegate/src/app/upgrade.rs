@@ -68,8 +68,8 @@ impl SocketTakeover {
 }
 
 impl RunningApp {
-    /// Waits for a process that is to take this one's place, on a thread of its own. `started_as` is
-    /// the user that started this one.
+    /// Waits for a process that is to take this one's place, on a thread of its own. `started_as`
+    /// is the user that started this one.
     pub(super) fn await_successor(self: &Arc<Self>, started_as: u32) {
         let app = Arc::clone(self);
         let place = self.state.path().join(UPGRADE_SOCKET);
