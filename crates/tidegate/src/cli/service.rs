@@ -50,6 +50,8 @@ pub(super) fn service(
             return status.is_active().then_some(()).ok_or_else(stopped);
         }
     };
-    done.iter().for_each(|line| println!("{line}"));
+    for line in &done {
+        println!("{line}");
+    }
     Ok(())
 }
