@@ -88,7 +88,8 @@ pub fn import(args: &ImportArgs) -> Result<ImportTexts, ImportFailure> {
             "only hinsightd's configuration has functions; leave --script out",
         ));
     }
-    let read = programs::read(args.program, &args.paths, args.script.as_deref(), &DiskFiles)?;
+    let read =
+        programs::read(args.program, &args.paths, args.script.as_deref(), &DiskFiles::default())?;
     let text = read.text;
     let name = args.output.as_deref().unwrap_or(Path::new("tidegate.yaml"));
     let complaints = config::parse(&text, name).err().unwrap_or_default();

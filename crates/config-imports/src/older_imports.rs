@@ -3,15 +3,22 @@
 //! Their remarks become notes, so that they are shown as those of all others.
 
 use crate::disk_files::{self, DiskFiles};
-use crate::programs::ForeignProgram;
 use crate::{ImportFailure, ReadProgram};
 use import_report::{ImportReport, ImportedConfig, NotePlace};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// A program whose import came before the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OlderProgram {
+    Hinsightd,
+    Perlbal,
+    Polipo,
+}
+
 /// Reads the configuration of one of the three.
 pub(crate) fn read(
-    program: ForeignProgram,
+    program: OlderProgram,
     paths: &[PathBuf],
     script: Option<&Path>,
     around: &DiskFiles,
@@ -21,16 +28,14 @@ pub(crate) fn read(
     };
     let text = disk_files::text(file).map_err(|why| ImportFailure::File(file.clone(), why))?;
     let (name, made, script) = match (program, script) {
-        (ForeignProgram::Hinsightd, script) => {
+        (OlderProgram::Hinsightd, script) => {
             let script = script.unwrap_or(Path::new("site.luau")).to_string_lossy();
             let made = config::from_hinsightd(file, &script, disk_files::text);
             let made = made.map_err(ImportFailure::Faults)?;
             ("hinsightd", Ok(made.settings), Some(made.script))
         }
-        (ForeignProgram::Perlbal, _) => {
-            ("Perlbal", config::from_perlbal(&text, file, around), None)
-        }
-        (ForeignProgram::Polipo, _) => {
+        (OlderProgram::Perlbal, _) => ("Perlbal", config::from_perlbal(&text, file, around), None),
+        (OlderProgram::Polipo, _) => {
             ("Polipo", config::from_polipo(&text, file, &disk_files::named), None)
         }
     };
@@ -53,8 +58,7 @@ fn noted(program: &str, file: &Path, text: &str) -> ImportedConfig {
         }
     }
     let yaml = text.lines().skip(remarks).flat_map(|line| [line, "\n"]).collect();
-    let sources = vec![source.to_string()];
-    ImportedConfig { program: program.into(), sources, yaml, report }
+    ImportedConfig::of_text(program, &source, yaml, report)
 }
 
 /// A remark's line, and what it says.

@@ -1,9 +1,11 @@
 //! A configuration of ours that an import made, with its report: as YAML, as a table, as JSON.
 
-use crate::note::{ImportFate, ImportNote};
+use crate::note::{ImportFate, ImportNote, NotePlace};
 use crate::report::ImportReport;
-use serde_json::{Map, Value, json};
+use crate::sections::EmittedSections;
+use serde_json::{Value, json};
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// Notes that stand above a configuration, at most; the table has all.
 const COMMENTS_MAX: usize = 1_000;
@@ -11,107 +13,6 @@ const COMMENTS_MAX: usize = 1_000;
 const PLACE_COLUMNS: usize = 32;
 /// Columns of a line in the table, at most.
 const SOURCE_COLUMNS: usize = 48;
-
-/// Sections of a configuration, in the order in which they are written: `dns`, its keys below it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct EmittedSections(Vec<(String, Vec<(String, Value)>)>);
-
-impl EmittedSections {
-    /// Sets a key of a section, in place of what it was.
-    pub fn set(&mut self, section: &str, key: &str, value: impl Into<Value>) {
-        *self.slot(section, key) = value.into();
-    }
-
-    /// Adds an item to a list of a section.
-    pub fn push(&mut self, section: &str, key: &str, item: impl Into<Value>) {
-        let slot = self.slot(section, key);
-        if !slot.is_array() {
-            *slot = json!([]);
-        }
-        slot.as_array_mut().expect("it was made one").push(item.into());
-    }
-
-    /// Sets a key of a mapping in a section: `dns`, `cache`, `size`.
-    pub fn set_below(&mut self, section: &str, key: &str, below: &str, value: impl Into<Value>) {
-        let slot = self.slot(section, key);
-        if !slot.is_object() {
-            *slot = Value::Object(Map::new());
-        }
-        slot.as_object_mut().expect("it was made one").insert(below.into(), value.into());
-    }
-
-    /// The value of a key.
-    pub fn get(&self, section: &str, key: &str) -> Option<&Value> {
-        let (_, keys) = self.0.iter().find(|(name, _)| name == section)?;
-        keys.iter().find(|(name, _)| name == key).map(|(_, value)| value)
-    }
-
-    /// True if the section has any key.
-    pub fn has(&self, section: &str) -> bool {
-        self.0.iter().any(|(name, keys)| name == section && !keys.is_empty())
-    }
-
-    fn slot(&mut self, section: &str, key: &str) -> &mut Value {
-        let at = self.0.iter().position(|(name, _)| name == section).unwrap_or_else(|| {
-            self.0.push((section.into(), Vec::new()));
-            self.0.len() - 1
-        });
-        let keys = &mut self.0[at].1;
-        let at = keys.iter().position(|(name, _)| name == key).unwrap_or_else(|| {
-            keys.push((key.into(), Value::Null));
-            keys.len() - 1
-        });
-        &mut keys[at].1
-    }
-
-    /// The sections as YAML. A section with one key that is empty is a list or scalar itself. What
-    /// would be a variable of ours (`${file:…}`) is told to be none.
-    pub fn yaml(&self) -> String {
-        let mut out = String::new();
-        for (section, keys) in &self.0 {
-            match &keys[..] {
-                [(key, value)] if key.is_empty() => {
-                    yaml_text::entry(&mut out, 0, section, &literally(value));
-                }
-                keys => {
-                    let _ = writeln!(out, "{section}:");
-                    for (key, value) in keys {
-                        yaml_text::entry(&mut out, 2, key, &literally(value));
-                    }
-                }
-            }
-        }
-        out
-    }
-}
-
-/// A value whose texts mean what they say, whatever brackets they hold.
-fn literally(value: &Value) -> Value {
-    match value {
-        Value::String(text) => literal_text(text).into(),
-        Value::Array(items) => items.iter().map(literally).collect(),
-        Value::Object(keys) => {
-            keys.iter().map(|(key, value)| (key.clone(), literally(value))).collect()
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-    }
-}
-
-/// A text in which `$${` stands for the `${` of a variable.
-fn literal_text(text: &str) -> String {
-    let (mut out, mut rest) = (String::new(), text);
-    while let Some(at) = rest.find("${") {
-        let Some(length) = rest[at..].find('}') else { break };
-        out.push_str(&rest[..at]);
-        let word = rest[at + 2..at + length].split_once(':').map(|(word, _)| word);
-        if matches!(word, Some("env" | "file" | "credential")) {
-            out.push('$');
-        }
-        out.push_str(&rest[at..=at + length]);
-        rest = &rest[at + length + 1..];
-    }
-    out + rest
-}
 
 /// A configuration of ours that an import made.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -124,6 +25,7 @@ pub struct ImportedConfig {
     pub yaml: String,
     /// The notes.
     pub report: ImportReport,
+    sections: EmittedSections,
 }
 
 impl ImportedConfig {
@@ -135,7 +37,32 @@ impl ImportedConfig {
         mut report: ImportReport,
     ) -> Self {
         report.sort(&sources);
-        Self { program: program.into(), sources, yaml: sections.yaml(), report }
+        let (yaml, sections) = (sections.yaml(), sections.clone());
+        Self { program: program.into(), sources, yaml, report, sections }
+    }
+
+    /// A configuration of a text that is whole already.
+    pub fn of_text(program: &str, source: &str, yaml: String, report: ImportReport) -> Self {
+        let sources = vec![source.into()];
+        Self { program: program.into(), sources, yaml, report, ..Self::default() }
+    }
+
+    /// Takes out what a check complains of at `path`, with a note that says why: the item of a list
+    /// that is meant, else the key. False where there is no such thing, and where fewer clients
+    /// would be kept out without it.
+    pub fn take_out(&mut self, path: &str, why: &str) -> bool {
+        let guards = ["dns.access", "proxy.clients", "proxy.auth", "gateway.clients"];
+        let is_guard = guards.iter().any(|guard| path.starts_with(guard))
+            || path.split('.').any(|step| matches!(step, "match" | "otherwise"));
+        if is_guard {
+            return false;
+        }
+        let Some((path, value)) = self.sections.remove(path) else { return false };
+        let file: Arc<str> = self.sources.first().map_or("", String::as_str).into();
+        let said = yaml_text::literal(&value);
+        self.report.left_out(&NotePlace::new(&file, 0), &format!("{path}: {said}"), why);
+        self.yaml = self.sections.yaml();
+        true
     }
 
     /// The file: remarks about what was changed and left out, and the configuration below.
@@ -219,8 +146,6 @@ impl ImportedConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NotePlace;
-    use std::sync::Arc;
 
     fn sample() -> ImportedConfig {
         let (first, second): (Arc<str>, Arc<str>) = ("b.conf".into(), "a.conf".into());
@@ -260,11 +185,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_names_no_file_of_this_machine() {
-        let mut sections = EmittedSections::default();
-        sections.set("policy", "rules", json!(["${a} ${file:/etc/shadow} ${env:A", "$${env:B}"]));
-        let due = "policy:\n  rules: [\"${a} $${file:/etc/shadow} ${env:A\", \"$$${env:B}\"]\n";
-        assert_eq!(sections.yaml(), due);
+    fn what_a_check_refuses_is_taken_out_and_told_of() {
+        let mut made = sample();
+        assert!(made.take_out("dns.upstreams.0", "it is no address"));
+        assert!(!made.take_out("dns.access.allow.0", "x") && !made.take_out("dns.none", "x"));
+        assert!(made.yaml.contains("upstreams: []"), "{}", made.yaml);
+        let told = made.report.notes().last().map(ToString::to_string);
+        assert_eq!(
+            told.as_deref(),
+            Some("b.conf: dns.upstreams.0: \"udp://1.1.1.1\": it is no address")
+        );
     }
 
     #[test]

@@ -8,9 +8,11 @@
 mod imported;
 mod note;
 mod report;
+mod sections;
 mod surroundings;
 
-pub use imported::{EmittedSections, ImportedConfig};
+pub use imported::ImportedConfig;
 pub use note::{ImportFate, ImportNote, NotePlace};
 pub use report::ImportReport;
+pub use sections::EmittedSections;
 pub use surroundings::{ImportFault, ImportSurroundings};

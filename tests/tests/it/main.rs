@@ -37,6 +37,7 @@ mod get;
 mod hostile_origins;
 mod http_doors;
 mod import;
+mod import_forwarders;
 mod let_through;
 mod list_folders;
 mod local_names;
