@@ -92,7 +92,7 @@ pub(crate) fn subscribe(file: &Arc<str>, lines: usize, draft: &mut ImportDraft<'
             let why = "the file is read as a list: keep it where it is";
             draft.report.changed(&place, &said, &format!("policy.lists, {list}"), why);
         }
-        None => draft.report.left_out(&place, &said, "64 lists are the most: join some"),
+        None => draft.report.left_out(&place, &said, "48 lists have room: join some"),
     }
 }
 

@@ -8,8 +8,10 @@ use policy::{ListKind, ListSource, SkipReason, compile};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Lists of a policy, at most; some of the 64 are left for hours and for lists of one's own.
-const LISTS_MAX: usize = 56;
+/// Lists of a policy, at most; two of the 64 are left for those of one's own.
+const LISTS_MAX: usize = 62;
+/// Lists that are fetched or read from files, at most: rules of the configuration need room too.
+const SUBSCRIPTIONS_MAX: usize = 48;
 /// Rounds in which rules are tried: each tells of a hundred that are skipped.
 const ROUNDS_MAX: usize = 50;
 
@@ -68,7 +70,8 @@ impl DraftLists {
         if let Some(known) = self.by_origin.get(&key) {
             return Some(known.clone());
         }
-        if self.lists.len() >= LISTS_MAX {
+        let subscriptions = self.lists.iter().filter(|it| it.fetched.is_some()).count();
+        if subscriptions >= SUBSCRIPTIONS_MAX || self.lists.len() >= LISTS_MAX {
             return None;
         }
         let name = self.free_name(wanted);

@@ -144,7 +144,7 @@ impl AdGuardFile<'_> {
         }
         match draft.lists.subscribe(if name.is_empty() { url } else { name }, kind, url, more) {
             Some(list) => draft.report.carried(&place, &said, &format!("policy.lists, {list}")),
-            None => draft.report.left_out(&place, &said, "64 lists are the most: join some"),
+            None => draft.report.left_out(&place, &said, "48 lists have room: join some"),
         }
     }
 

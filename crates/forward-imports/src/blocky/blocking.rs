@@ -92,7 +92,7 @@ impl BlockyFile<'_> {
                 draft.report.carried(&place, said, &format!("policy.lists, {list}"));
                 lists.push(list);
             }
-            None => draft.report.left_out(&place, said, "64 lists are the most: join some"),
+            None => draft.report.left_out(&place, said, "48 lists have room: join some"),
         }
     }
 

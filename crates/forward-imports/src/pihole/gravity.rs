@@ -159,7 +159,7 @@ impl GravityTables {
                     draft.report.carried(&place, url, &format!("policy.lists, {name}"));
                     lists.push((name, self.groups_of("adlist_by_group", "adlist_id", id)));
                 }
-                None => draft.report.left_out(&place, url, "64 lists are the most: join some"),
+                None => draft.report.left_out(&place, url, "48 lists have room: join some"),
             }
         }
     }

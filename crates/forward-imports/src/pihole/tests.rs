@@ -149,3 +149,21 @@ fn what_is_not_pi_holes_is_refused() {
     assert_eq!(refused("b")[0].place.line, 1);
     assert!(refused("c")[0].message.contains("no table"));
 }
+
+#[test]
+fn domains_of_ones_own_have_room_beside_many_lists() {
+    let lists: Vec<String> = (0..70)
+        .map(|n| format!(r#"{{"id":{n},"address":"https://lists.example/{n}","enabled":1}}"#))
+        .collect();
+    let lists = format!("[{}]", lists.join(","));
+    let files = [
+        ("t/adlist.json", lists.as_str()),
+        ("t/whitelist.exact.json", r#"[{"id":1,"domain":"good.example","enabled":1}]"#),
+        ("t/blacklist.regex.json", r#"[{"id":2,"domain":"(\\.|^)bad\\.example$","enabled":1}]"#),
+    ];
+    let made = from_pihole(&["t".into()], &OneFolder::of(&files)).unwrap();
+    for due in ["name: \"allowed domains\"", "name: \"denied expressions\""] {
+        assert!(made.yaml.contains(due), "{due}\n{}", made.yaml);
+    }
+    assert!(made.table().contains("48 lists have room"), "what has no room is told of");
+}

@@ -89,7 +89,7 @@ impl ForwardZone {
                 Some(list) => {
                     draft.report.carried(&place, &origin, &format!("policy.lists, {list}"));
                 }
-                None => draft.report.left_out(&place, &origin, "64 lists are the most"),
+                None => draft.report.left_out(&place, &origin, "48 lists have room"),
             }
             return;
         }
