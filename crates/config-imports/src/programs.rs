@@ -17,10 +17,16 @@ pub enum ForeignProgram {
     AdguardHome,
     /// blocky.
     Blocky,
+    /// Caddy, by its Caddyfile.
+    Caddy,
     /// dnsmasq.
     Dnsmasq,
+    /// HAProxy.
+    Haproxy,
     /// hinsightd, whose configuration is a program in Lua.
     Hinsightd,
+    /// nginx.
+    Nginx,
     /// Perlbal.
     Perlbal,
     /// Pi-hole, of versions 5 and 6.
@@ -56,8 +62,11 @@ fn reader(program: ForeignProgram) -> ProgramReader {
     match program {
         ForeignProgram::AdguardHome => Reported(forward_imports::from_adguard_home),
         ForeignProgram::Blocky => Reported(forward_imports::from_blocky),
+        ForeignProgram::Caddy => Reported(site_imports::from_caddy),
         ForeignProgram::Dnsmasq => Reported(forward_imports::from_dnsmasq),
+        ForeignProgram::Haproxy => Reported(site_imports::from_haproxy),
         ForeignProgram::Hinsightd => Remarked(OlderProgram::Hinsightd),
+        ForeignProgram::Nginx => Reported(site_imports::from_nginx),
         ForeignProgram::Perlbal => Remarked(OlderProgram::Perlbal),
         ForeignProgram::Pihole => Reported(forward_imports::from_pihole),
         ForeignProgram::Pixelserv => Reported(forward_imports::from_pixelserv),

@@ -38,6 +38,7 @@ mod hostile_origins;
 mod http_doors;
 mod import;
 mod import_forwarders;
+mod import_sites;
 mod let_through;
 mod list_folders;
 mod local_names;

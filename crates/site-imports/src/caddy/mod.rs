@@ -1,0 +1,83 @@
+//! Caddy: sites of a Caddyfile as routes of the gateway.
+
+mod answers;
+mod handlers;
+mod matchers;
+mod proxies;
+mod sites;
+mod tokens;
+mod tree;
+mod words;
+
+use self::matchers::SiteMatchers;
+use self::tree::{CaddyFile, TreeReader};
+use crate::gateway::GatewayDraft;
+use crate::report::{LineFates, RowId};
+use import_report::{ImportFault, ImportSurroundings, ImportedConfig, NotePlace};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// State of a Caddyfile while it becomes routes.
+struct CaddyReader<'r> {
+    around: &'r dyn ImportSurroundings,
+    report: LineFates,
+    gateway: GatewayDraft,
+    folder: PathBuf,
+    first_row: RowId,
+    /// Of the site that is read now.
+    matchers: SiteMatchers,
+    /// Steps that may still be made.
+    budget: usize,
+}
+
+/// A Caddyfile in `paths`, as one of ours.
+///
+/// # Errors
+/// Lines that are no Caddyfile, and sites that come to more routes than a gateway has.
+pub fn from_caddy(
+    paths: &[PathBuf],
+    around: &dyn ImportSurroundings,
+) -> Result<ImportedConfig, Vec<ImportFault>> {
+    let mut report = LineFates::default();
+    let first_row = report.enter(NotePlace::new(&crate::shown(paths), 0), "");
+    let (mut file, mut folder) = (CaddyFile::default(), PathBuf::new());
+    for path in crate::files_in(paths, around) {
+        let name: Arc<str> = path.to_string_lossy().as_ref().into();
+        let text = around
+            .read(&path)
+            .map_err(|why| vec![ImportFault::new(&NotePlace::new(&name, 0), why.to_string())])?;
+        folder = path.parent().map(PathBuf::from).unwrap_or_default();
+        let mut reader = TreeReader {
+            around,
+            report: &mut report,
+            folder: folder.clone(),
+            snippets: BTreeMap::new(),
+            directives: 0,
+        };
+        reader.read(&text, &name, &mut file, 0).map_err(|fault| vec![fault])?;
+    }
+    let mut reader = CaddyReader {
+        around,
+        report,
+        gateway: GatewayDraft::default(),
+        folder,
+        first_row,
+        matchers: SiteMatchers::default(),
+        budget: 0,
+    };
+    let routes = reader.sites(&file);
+    let place = NotePlace::new(&crate::shown(paths), 0);
+    if reader.gateway.listen.is_empty() {
+        let fault = ImportFault::new(&place, "no site in it has an address");
+        return Err(vec![fault.remedy("name a Caddyfile with a site")]);
+    }
+    let Some(routes) = routes else {
+        let fault = ImportFault::new(&place, "it comes to more than 1024 routes");
+        return Err(vec![fault.remedy("import fewer sites at once")]);
+    };
+    reader.gateway.routes = routes;
+    let report = reader.report.report(words::setting, words::absent);
+    let sections = reader.gateway.sections();
+    Ok(ImportedConfig::new("Caddy", crate::named(paths), &sections, report))
+}

@@ -1,0 +1,73 @@
+//! Configurations of nginx, HAProxy and Caddy, and of mosdns and OxiDNS, said in our words.
+//!
+//! Pure: from texts to a configuration of ours, with a report line by line. What a program decides
+//! step by step becomes routes in the order in which they are tried. A rule of access that cannot
+//! be carried over closes what it guarded: a route answers 403, and the report says so. Called by
+//! `config-imports`.
+
+#![allow(
+    clippy::match_bool,
+    clippy::single_match_else,
+    clippy::match_same_arms,
+    clippy::similar_names,
+    clippy::unused_self,
+    clippy::unnecessary_wraps,
+    clippy::collapsible_if,
+    clippy::manual_let_else,
+    clippy::redundant_closure,
+    clippy::redundant_closure_for_method_calls,
+    clippy::case_sensitive_file_extension_comparisons,
+    clippy::single_match,
+    clippy::format_push_string,
+    reason = "tables of another program's words read best as one match, a row for each"
+)]
+
+mod caddy;
+mod expression_rest;
+mod flow;
+mod gateway;
+mod haproxy;
+mod nginx;
+mod passwords;
+mod path_test;
+mod place;
+mod regex_words;
+mod report;
+mod unknown_word;
+
+pub use caddy::from_caddy;
+pub use haproxy::from_haproxy;
+pub use nginx::from_nginx;
+
+use import_report::ImportSurroundings;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The files of paths, of which some may be folders.
+fn files_in(paths: &[PathBuf], around: &dyn ImportSurroundings) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for path in paths {
+        match around.list(path) {
+            Ok(names) => {
+                let plain = names.iter().filter(|it| !it.starts_with('.') && !it.ends_with('~'));
+                let found = plain.map(|name| path.join(name));
+                files.extend(found.filter(|it| around.list(it).is_err()));
+            }
+            Err(_) => files.push(path.clone()),
+        }
+    }
+    files
+}
+
+/// The paths as they were named.
+fn named(paths: &[PathBuf]) -> Vec<String> {
+    paths.iter().map(|it| it.to_string_lossy().into_owned()).collect()
+}
+
+/// The first path, for what is said of all of it.
+fn shown(paths: &[PathBuf]) -> Arc<str> {
+    paths.first().map_or_else(|| "".into(), |it| it.to_string_lossy().as_ref().into())
+}
+
+#[cfg(test)]
+mod tests;
