@@ -159,8 +159,8 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
         &[of_line("tidegate ctl server undrain app http://10.0.0.21:8080", "It is back")],
     ),
     (
-        "ctl server weight",
-        &[of_line("tidegate ctl server weight app http://10.0.0.21:8080 3", "Three times as much")],
+        "ctl server weigh",
+        &[of_line("tidegate ctl server weigh app http://10.0.0.21:8080 3", "Three times as much")],
     ),
     (
         "get",

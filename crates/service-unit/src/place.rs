@@ -4,6 +4,7 @@ use crate::error::ServiceError;
 use crate::status::ServiceStatus;
 use crate::systemctl;
 use crate::units::{self, MARK, SERVICE, SIGNER_SOCKET};
+use rustix::fs::{Access, access};
 use sandbox::SystemAccount;
 use std::fs;
 use std::io::{self, Write};
@@ -69,6 +70,9 @@ impl ServicePlace {
             return Err(ServiceError::NoConfiguration(configuration.clone()));
         }
         let configuration = self.seen(configuration)?;
+        // Before anything is changed: on a root that is read-only nothing can be.
+        access(&self.units, Access::WRITE_OK)
+            .map_err(|why| ServiceError::File(self.units.clone(), why.into()))?;
         let mut done = Vec::new();
         let account = self.have_user(&mut done)?;
         self.have_state(&account)?;
