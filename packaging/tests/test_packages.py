@@ -169,17 +169,6 @@ class Installed(PackageTest):
         again[5] = "adservice.google.com:8443:127.0.0.1"
         machine.wait_for(lambda: machine.try_run(*again).stdout.strip() == "200", "no certificate after the launcher ended")
 
-    def test_a_secret_comes_as_a_credential(self):
-        self.install()
-        self.machine.write("/etc/tidegate/upstream", "https://dns.quad9.net/dns-query", 0o600)
-        drop_in = "[Service]\nLoadCredential=upstream:/etc/tidegate/upstream\n"
-        self.machine.write("/etc/systemd/system/tidegate.service.d/secret.conf", drop_in)
-        self.machine.run("systemctl", "daemon-reload")
-        path = self.machine.path(CONFIGURATION)
-        path.write_text(path.read_text().replace("https://dns.quad9.net/dns-query", "${credential:upstream}"))
-        self.machine.run("systemctl", "restart", "tidegate")
-        self.assert_answers()
-
 
 class Upgraded(PackageTest):
     def test_the_configuration_is_kept_and_the_new_binary_runs(self):
