@@ -25,6 +25,14 @@ CONFIGURATION = "/etc/tidegate/tidegate.yaml"
 COMMAND = ["tidegate", "--config", CONFIGURATION]
 # A binary that does not speak sd_notify is tried all the same.
 PLAIN_TYPE = "[Service]\nType=exec\nWatchdogSec=0\n"
+# Clients that ask without a pause: a letter for each answer, a line for each failure.
+CLIENTS = """#!/bin/sh
+while :; do
+	dig @127.0.0.1 -p 5353 +tries=1 +time=5 doubleclick.net >/dev/null || echo dns >>/run/failed
+	curl -sSf --max-time 5 http://127.0.0.1:9053/healthz >/dev/null 2>>/run/failed
+	printf x >>/run/asked
+done
+"""
 PIXEL = """
 pixel: { listen: ["http://127.0.0.1:8080", "https://127.0.0.1:8443"], addresses: [127.0.0.1] }
 """
@@ -178,10 +186,42 @@ class Upgraded(PackageTest):
         self.install("2.0.0")
         self.assert_answers()
         self.assertNotEqual(self.main_process(), before)
+        # Its mounts are the unit's own, so that the path is told with where they are.
         program = self.machine.run("readlink", f"/proc/{self.main_process()}/exe")
-        self.assertEqual(program.strip(), "/usr/bin/tidegate")
+        self.assertTrue(program.strip().endswith("/usr/bin/tidegate"), program)
         self.assertIn("# A line of the administrator's.", self.machine.path(CONFIGURATION).read_text())
         self.assertIn("2.0.0", self.machine.run("dpkg-query", "-W", "tidegate"))
+
+    def test_no_question_and_no_request_fails_while_the_new_version_takes_over(self):
+        self.install("1.0.0")
+        self.assert_answers()
+        before = self.main_process()
+        mounts = self.machine.run("readlink", f"/proc/{before}/ns/mnt")
+        self.machine.write("/run/ask", CLIENTS, 0o755)
+        clients = self.machine.begin("sh", "/run/ask")
+        self.addCleanup(clients.kill)
+        asked = self.machine.path("/run/asked")
+        self.machine.wait_for(lambda: asked.exists() and asked.stat().st_size > 20, "nobody asks")
+        self.install("2.0.0")
+        after = self.main_process()
+        self.assertNotEqual(after, before)
+        seen = asked.stat().st_size
+        self.machine.wait_for(lambda: asked.stat().st_size > seen + 20, "nobody asks any more")
+        failed = self.machine.path("/run/failed")
+        self.assertEqual(failed.read_text() if failed.exists() else "", "")
+        self.assertIn("is to take over", self.machine.journal())
+        # The same service, with what the unit allows and no more.
+        self.assertEqual(self.state(), "active")
+        self.assertEqual(self.machine.run("systemctl", "show", "-P", "NRestarts", "tidegate").strip(), "0")
+        self.assertEqual(self.machine.run("readlink", f"/proc/{after}/ns/mnt"), mounts)
+        self.assertEqual(self.machine.run("stat", "-c", "%U", f"/proc/{after}").strip(), "tidegate")
+        status = self.machine.run("cat", f"/proc/{after}/status")
+        self.assertRegex(status, r"CapBnd:\s+0+(400)?\n")
+        self.assertRegex(status, r"NoNewPrivs:\s+1")
+        self.machine.run("systemctl", "reload", "tidegate")
+        self.assertEqual(self.main_process(), after)
+        self.machine.run("systemctl", "stop", "tidegate")
+        self.assertEqual(self.state(), "inactive")
 
     def test_a_service_that_is_stopped_or_disabled_stays_so(self):
         self.install("1.0.0")

@@ -26,7 +26,7 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
     (
         "",
         &[
-            of_line("tidegate", "All five doors on this machine, to try"),
+            of_line("tidegate run", "All five doors on this machine, to try"),
             of_line("tidegate check --config tidegate.yaml", "Is the configuration right?"),
             of_line("sudo tidegate run --config tidegate.yaml", "Run; root is given up at once"),
             of_line("tidegate why ads.example", "Is the name blocked, and by which rule?"),
@@ -61,6 +61,7 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
         &[
             of_line("tidegate check --config tidegate.yaml", "Every complaint at once, with lines"),
             of_line("tidegate check --strict", "Fail where there is a warning too, as for CI"),
+            of_line("tidegate check --diff", "What a reload would change in the one that runs"),
         ],
     ),
     (
@@ -94,6 +95,33 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
         &[of_line("tidegate cert ca --pem > tidegate-ca.pem", "The certificate as a file")],
     ),
     ("ctl", &[of_line("tidegate ctl status", "What runs, and since when")]),
+    (
+        "ctl top",
+        &[of_line("tidegate ctl top", "Doors, rates, latencies and names, as they change")],
+    ),
+    ("ctl trace", &[of_line("tidegate ctl trace 192.168.1.70", "What one device asks for, live")]),
+    (
+        "upgrade",
+        &[of_line(
+            "sudo tidegate upgrade --config /etc/tidegate/tidegate.yaml",
+            "This binary in the place of the running one; no client notices",
+        )],
+    ),
+    ("doctor", &[of_line("tidegate doctor --config tidegate.yaml", "What stands in the way here")]),
+    (
+        "backup",
+        &[of_line(
+            "sudo tidegate backup tidegate.backup --config /etc/tidegate/tidegate.yaml",
+            "State and configuration in one file, while it runs",
+        )],
+    ),
+    (
+        "restore",
+        &[of_line(
+            "sudo tidegate restore tidegate.backup --config /etc/tidegate/tidegate.yaml",
+            "Put them back; Tidegate is stopped",
+        )],
+    ),
     ("ctl status", &[of_line("tidegate ctl status", "What runs, and since when")]),
     ("ctl reload", &[of_line("tidegate ctl reload", "Take over a changed configuration")]),
     ("ctl pause", &[of_line("tidegate ctl pause 30", "Block nothing for half an hour")]),

@@ -12,31 +12,54 @@ use std::process::Command;
 /// Words that lead from this process to the surroundings of another, before a program's own; none
 /// where both have the same.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct ProcessEntry(Vec<String>);
+pub(crate) struct ProcessEntry {
+    words: Vec<String>,
+    /// The program that enters other mounts goes to the process's folder by itself: its path means
+    /// another one here.
+    folder: FolderOfEntry,
+}
+
+/// Who goes to the folder that a process works in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum FolderOfEntry {
+    /// Whoever starts the command.
+    #[default]
+    Starter,
+    /// The entry itself.
+    Entry,
+}
 
 impl ProcessEntry {
     /// The way into the surroundings of process `number`, which the user `started_as` has started.
     /// Nobody but root can enter others.
     pub(crate) fn into(number: u32, started_as: u32) -> Self {
-        let mut words = Vec::new();
+        let mut entry = Self::default();
         if !geteuid().is_root() {
-            return Self(words);
+            return entry;
         }
         let mounts = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
         if mounts("self") != mounts(&number.to_string()) {
             let target = format!("--target={number}");
-            words.extend(["nsenter", &target, "--mount", "--wd", "--"].map(str::to_owned));
+            entry.folder = FolderOfEntry::Entry;
+            entry
+                .words
+                .extend(["nsenter", &target, "--mount", "--root", "--wd", "--"].map(str::to_owned));
         }
         if started_as != 0 {
             let status = fs::read_to_string(format!("/proc/{number}/status")).unwrap_or_default();
-            words.extend(as_user(&status));
+            entry.words.extend(as_user(&status));
         }
-        Self(words)
+        entry
+    }
+
+    /// Who goes to the folder of the process.
+    pub(crate) const fn folder(&self) -> FolderOfEntry {
+        self.folder
     }
 
     /// The command that starts `program` there.
     pub(crate) fn command(&self, program: &Path) -> Command {
-        let Some((first, rest)) = self.0.split_first() else { return Command::new(program) };
+        let Some((first, rest)) = self.words.split_first() else { return Command::new(program) };
         let mut command = Command::new(first);
         command.args(rest).arg(program);
         command

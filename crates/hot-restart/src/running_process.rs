@@ -1,7 +1,7 @@
 //! A running process as proc(5) shows it: what it was started with, and whether another may take
 //! its place.
 
-use crate::process_entry::{ProcessEntry, raise_file_limit};
+use crate::process_entry::{FolderOfEntry, ProcessEntry, raise_file_limit};
 use crate::service_manager::OF_ONE_PROCESS;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -82,7 +82,10 @@ impl RunningProcess {
     /// the same variables, but for those that were meant for it alone.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = self.entry.command(program);
-        command.args(&self.arguments).current_dir(&self.folder).env_clear();
+        command.args(&self.arguments).env_clear();
+        if self.entry.folder() == FolderOfEntry::Starter {
+            command.current_dir(&self.folder);
+        }
         let own = |name: &OsStr| OF_ONE_PROCESS.iter().any(|it| name == *it);
         let variables = self.variables.iter().filter(|(name, _)| !own(name));
         command.envs(variables.map(|(name, value)| (name, value)));

@@ -354,7 +354,7 @@ fn a_new_process_that_does_not_come_up_changes_nothing() {
     let second = edge.running.command(&["run"]);
     assert!(said(&second).contains("is in use by a running Tidegate"), "{}", said(&second));
     wait::until("the disk tier", || {
-        edge.running.api("/api/stores")[0]["disk"]["entries"].is_u64().then_some(())
+        edge.running.api("/api/stores")["stores"][0]["disk"]["entries"].is_u64().then_some(())
     });
     // A wrong configuration is told before anything is begun.
     std::fs::write(&edge.running.config, "dns: { lissten: [] }").unwrap();

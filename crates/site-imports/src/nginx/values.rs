@@ -66,6 +66,6 @@ mod tests {
         );
         assert_eq!(time("1m30s"), Some(Duration::from_secs(90)));
         assert_eq!(time("500ms"), Some(Duration::from_millis(500)));
-        assert_eq!((time("60"), time("x")), (Some(Duration::from_secs(60)), None));
+        assert_eq!((time("60"), time("x")), (Some(Duration::from_mins(1)), None));
     }
 }
