@@ -347,7 +347,9 @@ fn a_new_process_that_does_not_come_up_changes_nothing() {
         clients.answered_some_more();
     }
     wait::until("the folders to be taken back", || {
-        edge.running.output.try_iter().find(|it| it.contains("this one goes on"))
+        let told: Vec<String> = edge.running.output.try_iter().collect();
+        assert!(!told.iter().any(|it| it.starts_with("error ")), "{told:?}");
+        told.into_iter().find(|it| it.contains("this one goes on"))
     });
     // Its folders are its own again.
     assert_eq!(process_of(&edge), edge.running.pid());

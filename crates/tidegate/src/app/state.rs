@@ -12,13 +12,15 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The socket in the state folder at which the next process asks for this one's place.
 pub(crate) const UPGRADE_SOCKET: &str = "upgrade.socket";
 /// How often, and how long, a start waits for commands that look whether the lock is held.
 const LOOKS_MAX: u32 = 10;
 const LOOK: Duration = Duration::from_millis(10);
+/// How long a process whose place was not taken waits for the folder.
+const TAKE_AGAIN_MAX: Duration = Duration::from_secs(10);
 /// Names in the folder that are ours, and beginnings of such names.
 const OWN_NAMES: [&str; 6] = ["ca", "dns-cache", "format", "lists", UPGRADE_SOCKET, LOCK_FILE];
 const OWN_PREFIXES: [&str; 6] =
@@ -95,11 +97,22 @@ impl StateDir {
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Takes the folder again, where none has come in this one's place.
+    /// Takes the folder again, where none has come in this one's place. One that gives up holds it
+    /// until it has ended.
     pub(crate) fn take_again(&self) {
-        if let Ok(Self { lock, .. }) = Self::open(&self.path) {
-            let taken = lock.into_inner().unwrap_or_else(PoisonError::into_inner);
-            *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = taken;
+        let end = Instant::now() + TAKE_AGAIN_MAX;
+        let taken = loop {
+            match Self::open(&self.path) {
+                Err(StateError::InUse(_)) if Instant::now() < end => std::thread::sleep(LOOK),
+                taken => break taken,
+            }
+        };
+        match taken {
+            Ok(Self { lock, .. }) => {
+                let taken = lock.into_inner().unwrap_or_else(PoisonError::into_inner);
+                *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = taken;
+            }
+            Err(why) => log::error!(target: "program", "{why}"),
         }
     }
 
