@@ -19,10 +19,10 @@ pub(crate) struct ProcessEntry {
     folder: FolderOfEntry,
 }
 
-/// Who goes to the folder that a process works in.
+/// Program that goes to the folder a process works in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FolderOfEntry {
-    /// Whoever starts the command.
+    /// The one that starts the command.
     #[default]
     Starter,
     /// The entry itself.
@@ -52,7 +52,7 @@ impl ProcessEntry {
         entry
     }
 
-    /// Who goes to the folder of the process.
+    /// Returns which program goes to the folder of the process.
     pub(crate) const fn folder(&self) -> FolderOfEntry {
         self.folder
     }

@@ -7,6 +7,7 @@
 use crate::connection_limits::ConnectionLimits;
 use crate::drain::Drain;
 use crate::listen::{self, TcpListener};
+use crate::socket_transfer;
 use crate::stream::Stream;
 use crate::sys::{self, internet};
 use rustix::fd::OwnedFd;
@@ -39,6 +40,11 @@ where
     H: Fn(Stream) -> F + 'static,
     F: Future<Output = ()> + 'static,
 {
+    tokio::select! {
+        biased;
+        () = closing.started() => {}
+        () = socket_transfer::start_allowed() => {}
+    }
     let local = listener.common_local_addr();
     let waiting = Arc::clone(&listener.socket);
     let handle = Rc::new(handle);

@@ -7,7 +7,6 @@
 //! Filled by the binary before the first door listens; asked by the listeners of this crate.
 
 use crate::Drain;
-use crate::drain::DrainBegun;
 use crate::sys::local_address;
 use rustix::fd::OwnedFd;
 use rustix::net::{SocketType, sockopt};
@@ -21,6 +20,9 @@ static OPEN: Mutex<Vec<Weak<OwnedFd>>> = Mutex::new(Vec::new());
 static ADOPTED: Mutex<Vec<AdoptedSocket>> = Mutex::new(Vec::new());
 /// Set once this process's sockets may be another one's, too.
 static PASSED_ON: AtomicBool = AtomicBool::new(false);
+/// Begun when this process may take what comes to adopted sockets; none where it may from the
+/// start.
+static START: OnceLock<Drain> = OnceLock::new();
 /// Begun when the process that the sockets came from reads them no more; none where it never did.
 static FORMER_READER: OnceLock<Drain> = OnceLock::new();
 
@@ -42,6 +44,19 @@ pub fn adopt(sockets: Vec<OwnedFd>) {
     lock(&ADOPTED).extend(known);
 }
 
+/// Has every listener wait with its first client until the returned drain begins: what a process
+/// takes that then fails to start is lost.
+pub fn hold_back() -> Drain {
+    START.get_or_init(Drain::new).clone()
+}
+
+/// Completes when clients may be taken.
+pub(crate) async fn start_allowed() {
+    if let Some(begun) = START.get().map(Drain::started) {
+        begun.await;
+    }
+}
+
 /// Says that another process still reads the sockets that were adopted, until the returned drain
 /// begins. What both must not read at once waits for it: connections of QUIC have their state in
 /// one of them.
@@ -51,9 +66,9 @@ pub fn wait_for_former_reader() -> Drain {
 
 /// Completes when no other process reads what was adopted.
 pub(crate) async fn former_reader_gone() {
-    let Some(gone) = FORMER_READER.get().map(Drain::started) else { return };
-    let gone: DrainBegun = gone;
-    gone.await;
+    if let Some(gone) = FORMER_READER.get().map(Drain::started) {
+        gone.await;
+    }
 }
 
 /// The sockets at `address` that were adopted: at most `count` of them, or copies of them, so that

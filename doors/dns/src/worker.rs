@@ -93,6 +93,7 @@ async fn run(shared: &Arc<DoorShared>, own: &mut Option<WorkerSocket>) {
 
 async fn serve(shared: Arc<DoorShared>, own: WorkerSocket, engine: Rc<LocalEngine>) {
     let WorkerSocket { routes, socket, _reading } = own;
+    socket.start_allowed().await;
     let mut batch = DatagramBatch::new();
     let mut routes = Cache::new(routes);
     // Without room in the reactor, as with a socket that can no longer receive, the others of its

@@ -24,11 +24,15 @@ struct Places {
 }
 
 impl Places {
+    /// Below the ports that the system gives to clients: one of ours that connects must not take a
+    /// place that is listened at in a moment.
     fn free() -> Self {
-        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let dns = udp.local_addr().unwrap();
-        let listeners: Vec<_> = (0..5).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-        Self { dns, doors: listeners.iter().map(|it| it.local_addr().unwrap()).collect() }
+        static NEXT: AtomicU32 = AtomicU32::new(20_000);
+        let mut found = std::iter::repeat_with(|| NEXT.fetch_add(1, SeqCst) as u16)
+            .map(|port| SocketAddr::from(([127, 0, 0, 1], port)))
+            .filter(|at| TcpListener::bind(at).is_ok() && UdpSocket::bind(at).is_ok());
+        let mut next = || found.next().unwrap();
+        Self { dns: next(), doors: (0..5).map(|_| next()).collect() }
     }
 
     fn yaml(&self, origin: SocketAddr, more: &str) -> String {

@@ -19,7 +19,7 @@ pub(crate) const UPGRADE_SOCKET: &str = "upgrade.socket";
 /// How often, and how long, a start waits for commands that look whether the lock is held.
 const LOOKS_MAX: u32 = 10;
 const LOOK: Duration = Duration::from_millis(10);
-/// How long a process whose place was not taken waits for the folder.
+/// Time for which a process whose place was not taken waits for the folder.
 const TAKE_AGAIN_MAX: Duration = Duration::from_secs(10);
 /// Names in the folder that are ours, and beginnings of such names.
 const OWN_NAMES: [&str; 6] = ["ca", "dns-cache", "format", "lists", UPGRADE_SOCKET, LOCK_FILE];

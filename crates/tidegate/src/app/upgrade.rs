@@ -33,6 +33,8 @@ pub(super) struct SocketTakeover {
     former: RunningPredecessor,
     /// Standard output and error of the former process: from the end of the start on they are ours.
     output: [OwnedFd; 2],
+    /// Begun when clients are answered here.
+    start: Drain,
     /// Begun when the former process reads its sockets no more.
     former_left: Drain,
 }
@@ -49,13 +51,15 @@ impl SocketTakeover {
         let (former, HandedOver { sockets, output }) =
             begun.map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))?;
         socket_transfer::adopt(sockets);
-        let former_left = socket_transfer::wait_for_former_reader();
-        Ok(Some(Self { former, output, former_left }))
+        let (start, former_left) =
+            (socket_transfer::hold_back(), socket_transfer::wait_for_former_reader());
+        Ok(Some(Self { former, output, start, former_left }))
     }
 
     /// Says that clients are answered here, and waits until the former process takes no new ones.
     /// One that has given up waiting goes on, and this one must end.
     pub(super) fn finish(self) -> Result<(), CommandFailure> {
+        self.start.start();
         let told = self.former.say_serving();
         told.map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))?;
         self.former_left.start();

@@ -1,6 +1,7 @@
 //! Waiting for datagrams as a task, beside whatever else its thread waits for.
 
 use super::{BATCH_DATAGRAMS, DatagramBatch, ReceiveOutcome, ReceiveWait, UdpSocket};
+use crate::socket_transfer;
 use std::io;
 use std::sync::Arc;
 use tokio::io::Interest;
@@ -47,6 +48,18 @@ impl UdpReceiver {
                 Err(_) => {}
             }
             return outcome;
+        }
+    }
+}
+
+impl UdpSocket {
+    /// Completes when datagrams may be taken, or reading is to stop: see
+    /// [`crate::socket_transfer::hold_back`].
+    pub async fn start_allowed(&self) {
+        tokio::select! {
+            () = socket_transfer::start_allowed() => {}
+            // Noted again for whoever receives.
+            () = self.stopped.notified() => self.stopped.notify_one(),
         }
     }
 }
