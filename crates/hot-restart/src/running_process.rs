@@ -175,6 +175,11 @@ mod tests {
             .spawn()
             .unwrap();
         let started_as = rustix::process::geteuid().as_raw();
+        // The kernel shows arguments a moment after the program has begun.
+        let shown = format!("/proc/{}/cmdline", child.id());
+        while fs::read(&shown).unwrap().is_empty() {
+            std::thread::yield_now();
+        }
         let found = RunningProcess::find(child.id(), started_as);
         child.kill().unwrap();
         child.wait().unwrap();

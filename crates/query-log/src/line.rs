@@ -131,7 +131,7 @@ mod tests {
             "{\"time\":\"2026-11-21T17:29:07.005Z\",\"client\":\"2001:db8::7\",\
              \"protocol\":\"udp\",\"name\":\"www.example\",\"type\":\"A\",\"action\":\"pass\",\
              \"source\":\"cache\",\"rcode\":\"NOERROR\",\"addresses\":[\"192.0.2.1\",\"192.0.2.2\"],\
-             \"bytes\":49,\"took_us\":12}\n"
+             \"bytes\":47,\"took_us\":12}\n"
         );
     }
 

@@ -216,7 +216,7 @@ fn an_authority_in_a_folder_that_cannot_be_written_serves_to_its_end() {
     let began = now().unix_secs() - 7 * 365 * day;
     let old = open(began).unwrap().certificate().pem.clone();
     // In the way of what is renewed; permissions would not stop root.
-    std::fs::create_dir_all(folder.file("ca.renewed.part/in")).unwrap();
+    std::fs::create_dir_all(folder.file("ca.pem.new/in")).unwrap();
     let aged = open(now().unix_secs()).unwrap().certificate().clone();
     assert_eq!(aged.pem, old);
     assert!(aged.warning(now().unix_secs()).is_some());
