@@ -54,12 +54,13 @@ fn tables(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
 fn rows(connection: &Connection, table: &str) -> rusqlite::Result<String> {
     let mut statement =
         connection.prepare(&format!("SELECT * FROM \"{table}\" LIMIT {ROWS_MAX}"))?;
-    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let names = column_names(connection, table)?;
+    let count = statement.column_count();
     let mut rows = statement.query([])?;
     let mut out = String::from("[");
     while let Some(row) = rows.next()? {
         let mut made = Map::new();
-        for (index, name) in names.iter().enumerate() {
+        for (index, name) in names.iter().take(count).enumerate() {
             let value = match row.get_ref(index)? {
                 ValueRef::Integer(number) => Value::from(number),
                 ValueRef::Real(number) => Value::from(number),
@@ -78,4 +79,16 @@ fn rows(connection: &Connection, table: &str) -> rusqlite::Result<String> {
     }
     out.push(']');
     Ok(out)
+}
+
+/// Names of a table's columns, in their order. Asked for as data: what a statement says of its
+/// columns is taken for UTF-8, and a hostile schema has what is none.
+fn column_names(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection
+        .prepare("SELECT name FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid")?;
+    let name = |row: &rusqlite::Row<'_>| {
+        let name = row.get_ref(0)?;
+        Ok(String::from_utf8_lossy(name.as_bytes().unwrap_or_default()).into_owned())
+    };
+    statement.query_map([table], name)?.collect()
 }
