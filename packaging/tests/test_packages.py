@@ -199,6 +199,7 @@ class Upgraded(PackageTest):
         mounts = self.machine.run("readlink", f"/proc/{before}/ns/mnt")
         self.machine.write("/run/ask", CLIENTS, 0o755)
         clients = self.machine.begin("sh", "/run/ask")
+        self.addCleanup(clients.wait)
         self.addCleanup(clients.kill)
         asked = self.machine.path("/run/asked")
         self.machine.wait_for(lambda: asked.exists() and asked.stat().st_size > 20, "nobody asks")

@@ -119,6 +119,12 @@ impl ArrivedSuccessor {
         }
     }
 
+    /// Waits until it has told that whoever started it is gone, by ending the connection.
+    pub fn wait_until_orphaned(&self, patience: Duration) {
+        // An end, a failure and a patience that is over mean the same.
+        let _ = set_patience(&self.socket, Some(patience)).map(|()| receive(&self.socket));
+    }
+
     /// Says that this process takes no new clients any more.
     pub fn say_left(&self) -> io::Result<()> {
         send(&self.socket, LEFT, &[])

@@ -104,13 +104,18 @@ impl RunningProcess {
     /// True for a process that systemd has started itself; one that a service's shell has started
     /// inherits the variables.
     fn is_of_manager(&self) -> bool {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.number)).unwrap_or_default();
-        // The name before may hold anything, brackets included.
-        let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
-        let parent = after.split_whitespace().nth(1).unwrap_or_default();
+        let Some(parent) = parent_of(self.number) else { return false };
         let name = fs::read_to_string(format!("/proc/{parent}/comm")).unwrap_or_default();
         name.trim() == "systemd"
     }
+}
+
+/// The parent of a process; none where it is gone.
+fn parent_of(number: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+    // The name before may hold anything, brackets included.
+    let (_, after) = stat.rsplit_once(')')?;
+    after.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// The folder of a control group, of the file of proc(5) that names it.

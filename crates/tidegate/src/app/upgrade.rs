@@ -18,7 +18,7 @@ use ledger::FileSharing;
 use rustix::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use transport::{Drain, socket_transfer};
 
 /// Says that this process is to take the place of the one that runs on its state folder.
@@ -27,10 +27,16 @@ pub(crate) const TAKES_OVER: &str = "TIDEGATE_TAKES_OVER";
 pub(crate) const TOOK_OVER: &str = "took over from process";
 /// Time that a new process may take from the hand-over to its first answer.
 const START_MAX: Duration = Duration::from_mins(5);
+/// Time for which the end of the command that started it is waited for, and how often it is looked
+/// at.
+const STARTER_MAX: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(5);
 
 /// A place that is being taken over.
 pub(super) struct SocketTakeover {
     former: RunningPredecessor,
+    /// The command that has started this process.
+    starter: Option<rustix::process::Pid>,
     /// Standard output and error of the former process: from the end of the start on they are ours.
     output: [OwnedFd; 2],
     /// Begun when clients are answered here.
@@ -53,7 +59,7 @@ impl SocketTakeover {
         socket_transfer::adopt(sockets);
         let (start, former_left) =
             (socket_transfer::hold_back(), socket_transfer::wait_for_former_reader());
-        Ok(Some(Self { former, output, start, former_left }))
+        Ok(Some(Self { former, starter: rustix::process::getppid(), output, start, former_left }))
     }
 
     /// Says that clients are answered here, and waits until the former process takes no new ones.
@@ -67,7 +73,13 @@ impl SocketTakeover {
         let [out, error] = &self.output;
         // From here on the command that began this has its answer, and may go.
         let moved = rustix::stdio::dup2_stdout(out).and(rustix::stdio::dup2_stderr(error));
-        moved.map_err(|why| CommandFailure::new(ExitReason::Fault, why))
+        moved.map_err(|why| CommandFailure::new(ExitReason::Fault, why))?;
+        // The former names this process to the service manager when the connection ends.
+        let end = Instant::now() + STARTER_MAX;
+        while rustix::process::getppid() == self.starter && Instant::now() < end {
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
     }
 }
 
@@ -117,9 +129,13 @@ impl RunningApp {
         drop(sockets);
         match fate {
             SuccessorFate::Serving => {
-                self.leave(successor.process);
+                self.leave();
                 // One that is gone by now has answered clients; its service manager sees to it.
                 let _ = successor.say_left();
+                // systemd kills at once what is not its own child when it is named.
+                successor.wait_until_orphaned(STARTER_MAX * 2);
+                tell(ServiceNews::Successor(successor.process));
+                self.left.start();
             }
             SuccessorFate::Gone => self.take_folders_back(),
         }
@@ -151,11 +167,9 @@ impl RunningApp {
     }
 
     /// Takes no new clients any more. Open connections go on, each to its next answer.
-    fn leave(&self, successor: u32) {
-        tell(ServiceNews::Successor(successor));
+    fn leave(&self) {
         http_engine::last_answers::make_due();
         self.close_doors();
         self.subscriptions.end();
-        self.left.start();
     }
 }
