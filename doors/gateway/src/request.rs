@@ -40,19 +40,21 @@ struct AnswerPatience {
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
 pub(crate) fn answer(
     door: &Arc<GatewayDoor>,
+    setup: Arc<GatewaySetup>,
     connection: &Arc<ClientConnection>,
     request: Request<Incoming>,
 ) -> impl Future<Output = Response<Body>> {
     // Boxed: it goes through many hands, and is copied in none.
-    answer_boxed(door, connection, Box::new(request))
+    answer_boxed(door, setup, connection, Box::new(request))
 }
 
 async fn answer_boxed(
     door: &Arc<GatewayDoor>,
+    setup: Arc<GatewaySetup>,
     caller: &Arc<ClientConnection>,
     mut request: Box<Request<Incoming>>,
 ) -> Response<Body> {
-    let (now, setup) = (clock::now(), door.setup());
+    let now = clock::now();
     let mut ticket = GatewayTicket::open(&door.parts.ledger, &setup, caller, &request, now);
     let reader = PageReader::of(request.headers());
     let forwarding = &setup.forwarding;

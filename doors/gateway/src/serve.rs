@@ -6,8 +6,7 @@ use crate::caller::{ClientConnection, HandshakeInfo};
 use crate::door::GatewayDoor;
 use crate::request;
 use crate::secure::client_cert;
-use http::{Request, Response};
-use http_engine::{Body, HttpVersions, Limits, UnfinishedCounts, serve};
+use http_engine::{HttpVersions, Limits, UnfinishedCounts, serve};
 use http_front::{
     ConnectionContext, ConnectionSecurity, HealthPath, HttpDoor, ServeFuture, accept_tls,
     http_versions, introduced,
@@ -93,11 +92,6 @@ impl GatewayDoor {
         self.carry_http(stream, terms, connection, drain).await;
     }
 
-    /// The answer to who asks whether the door serves, if somebody does.
-    fn health<B>(&self, request: &Request<B>) -> Option<Response<Body>> {
-        HealthPath::answer(self.setup().settings.health.as_ref(), request)
-    }
-
     async fn carry_http<S>(
         self: Arc<Self>,
         stream: S,
@@ -112,12 +106,14 @@ impl GatewayDoor {
             let (door, connection) = (Arc::clone(&self), Arc::clone(&connection));
             let admitted = door.limits.admit(incoming, || connection.context.customer());
             async move {
-                match admitted {
-                    Ok(incoming) => match door.health(&incoming) {
-                        Some(answer) => answer,
-                        None => Box::pin(request::answer(&door, &connection, incoming)).await,
-                    },
-                    Err(too_many) => too_many.answer(),
+                let incoming = match admitted {
+                    Ok(incoming) => incoming,
+                    Err(too_many) => return too_many.answer(),
+                };
+                let setup = door.setup();
+                match HealthPath::answer(setup.settings.health.as_ref(), &incoming) {
+                    Some(answer) => answer,
+                    None => Box::pin(request::answer(&door, setup, &connection, incoming)).await,
                 }
             }
         };

@@ -60,10 +60,11 @@ struct ShapedResponse {
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
 pub(crate) async fn answer(
     door: &Arc<ProxyDoor>,
+    setup: Arc<ProxySetup>,
     caller: &Arc<ProxyConnection>,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
-    let (now, setup) = (clock::now(), door.setup());
+    let now = clock::now();
     let mut ticket = open_ticket(door, &setup, caller, &request, now);
 
     // read

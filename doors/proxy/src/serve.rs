@@ -7,6 +7,7 @@ use crate::connection::{InterceptedConnection, InterceptedProtocol, ProxyConnect
 use crate::door::ProxyDoor;
 use crate::fast_path::ProxyFastPath;
 use crate::request;
+use crate::setup::ProxySetup;
 use crate::socks::{SocksLogin, accept_socks};
 use crate::transparent::{self, FirstWords};
 use http::{Request, Response};
@@ -139,14 +140,6 @@ impl ProxyDoor {
         }
     }
 
-    /// The answer to who asks whether the proxy serves, if somebody does. With an authority, or on
-    /// its way to others, the request is for somebody else's page.
-    fn health<B>(&self, from: &ProxyConnection, request: &Request<B>) -> Option<Response<Body>> {
-        let is_own = request.uri().authority().is_none() && from.intercepted.is_none();
-        let setup = self.setup();
-        HealthPath::answer(setup.settings.health.as_ref().filter(|_| is_own), request)
-    }
-
     async fn carry_http<S>(
         self: Arc<Self>,
         stream: S,
@@ -162,12 +155,15 @@ impl ProxyDoor {
         let handler = move |incoming| {
             let (door, connection) = (Arc::clone(&self), Arc::clone(&connection));
             async move {
-                match door.limits.admit(incoming, || connection.context.customer()) {
-                    Ok(incoming) => match door.health(&connection, &incoming) {
-                        Some(answer) => answer,
-                        None => request::answer(&door, &connection, incoming).await,
-                    },
-                    Err(too_many) => too_many.answer(),
+                let admitted = door.limits.admit(incoming, || connection.context.customer());
+                let incoming = match admitted {
+                    Ok(incoming) => incoming,
+                    Err(too_many) => return too_many.answer(),
+                };
+                let setup = door.setup();
+                match health(&setup, &connection, &incoming) {
+                    Some(answer) => answer,
+                    None => request::answer(&door, setup, &connection, incoming).await,
                 }
             }
         };
@@ -177,4 +173,15 @@ impl ProxyDoor {
                 .await,
         );
     }
+}
+
+/// The answer to who asks whether the proxy serves, if somebody does. With an authority, or on its
+/// way to others, the request is for somebody else's page.
+fn health<B>(
+    setup: &ProxySetup,
+    from: &ProxyConnection,
+    request: &Request<B>,
+) -> Option<Response<Body>> {
+    let is_own = request.uri().authority().is_none() && from.intercepted.is_none();
+    HealthPath::answer(setup.settings.health.as_ref().filter(|_| is_own), request)
 }
