@@ -114,7 +114,7 @@ pub(crate) const WALLS: &[Wall] = &[
     pure("yaml-text", "crates/yaml-text", &[]),
     pure("import-report", "crates/import-report", &["yaml-text"]),
     pure("forward-imports", "crates/forward-imports", &["vocab", "policy", "import-report"]),
-    pure("site-imports", "crates/site-imports", &["vocab", "import-report"]),
+    pure("site-imports", "crates/site-imports", &["vocab", "http-semantics", "import-report"]),
     pure("policy", "crates/policy", &["vocab", "settings", "filter-patterns"]),
     pure("dns-wire", "crates/dns-wire", &["vocab"]),
     pure("pipeline", "crates/pipeline", &["vocab", "policy", "dns-wire"]),

@@ -6,16 +6,15 @@ mod names;
 mod servers;
 
 pub(crate) use self::servers::{reverse_zones, server};
-use crate::draft::ImportDraft;
+use crate::draft::{ConfigPart, ImportDraft, OpenedFiles};
 use crate::hosts::{self, ShortNames};
 use import_report::{ImportFault, ImportSurroundings, ImportedConfig, NotePlace};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Files that are included, at most, and how deep.
+/// Files of a configuration, at most.
 const FILES_MAX: usize = 500;
-const DEPTH_MAX: usize = 8;
 
 /// dnsmasq's configuration, as one of ours. Of several paths each is a configuration, a folder of
 /// them, or a hosts file.
@@ -59,7 +58,7 @@ fn is_taken(name: &str, patterns: &[&str]) -> bool {
 /// Directives so far that belong together.
 #[derive(Default)]
 pub(crate) struct DnsmasqReader {
-    files: usize,
+    files: OpenedFiles,
     listen: Vec<IpAddr>,
     port: Option<u64>,
     /// Where it listens is said by interfaces, whose addresses are not known here.
@@ -91,16 +90,8 @@ impl DnsmasqReader {
         depth: usize,
         draft: &mut ImportDraft<'_>,
     ) {
-        self.files += 1;
-        if self.files > FILES_MAX || depth > DEPTH_MAX {
-            let place = NotePlace::new(&path.to_string_lossy().into(), 0);
-            draft.report.left_out(&place, "", "too many files are included");
-            return;
-        }
-        let opened = match named {
-            Some((place, said)) => draft.open_named(path, place, said),
-            None => draft.open(path),
-        };
+        let part = ConfigPart { path, named, depth, files_max: FILES_MAX };
+        let opened = draft.open_part(&mut self.files, &part);
         if let Some((file, text)) = opened {
             self.text(&file, &text, depth, draft);
         }

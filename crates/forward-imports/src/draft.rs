@@ -11,9 +11,13 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
+use vocab::NEAR_NETWORKS;
 
 /// Records of this door, at most; those beyond are told of.
 const LOCAL_MAX: usize = 50_000;
+
+/// Includes within includes, at most.
+const INCLUDES_DEEP_MAX: usize = 8;
 
 /// Name of the list that holds rules of the configuration itself.
 pub(crate) const OWN_RULES: &str = "own rules";
@@ -31,6 +35,23 @@ pub(crate) struct ImportDraft<'a> {
     pub(crate) default_lists: Option<Vec<String>>,
     pub(crate) clients: Vec<Value>,
     local: BTreeSet<String>,
+}
+
+/// Files of a configuration that were opened so far.
+#[derive(Debug, Default)]
+pub(crate) struct OpenedFiles {
+    opened: usize,
+}
+
+/// A file of a configuration.
+pub(crate) struct ConfigPart<'p> {
+    pub(crate) path: &'p Path,
+    /// The line that names it; none where the command does.
+    pub(crate) named: Option<(&'p NotePlace, &'p str)>,
+    /// Files that lead to it.
+    pub(crate) depth: usize,
+    /// Files that a configuration of this program may have.
+    pub(crate) files_max: usize,
 }
 
 impl<'a> ImportDraft<'a> {
@@ -85,6 +106,25 @@ impl<'a> ImportDraft<'a> {
         }
     }
 
+    /// Opens a file that may be included by others: a fault where the command names it and it cannot
+    /// be read, else a note.
+    pub(crate) fn open_part(
+        &mut self,
+        files: &mut OpenedFiles,
+        part: &ConfigPart<'_>,
+    ) -> Option<(Arc<str>, String)> {
+        files.opened += 1;
+        if files.opened > part.files_max || part.depth > INCLUDES_DEEP_MAX {
+            let place = NotePlace::new(&part.path.to_string_lossy().into(), 0);
+            self.report.left_out(&place, "", "too many files are included");
+            return None;
+        }
+        match part.named {
+            Some((place, said)) => self.open_named(part.path, place, said),
+            None => self.open(part.path),
+        }
+    }
+
     /// A record that is answered from here.
     pub(crate) fn local(&mut self, record: String, place: &NotePlace, said: &str) {
         self.local_with(record, place, said, None);
@@ -130,17 +170,7 @@ impl<'a> ImportDraft<'a> {
 
     /// Lets private networks ask, and nobody else: for those that listened at some interfaces.
     pub(crate) fn only_private(&mut self) {
-        let allow = [
-            "127.0.0.0/8",
-            "10.0.0.0/8",
-            "172.16.0.0/12",
-            "192.168.0.0/16",
-            "169.254.0.0/16",
-            "::1/128",
-            "fc00::/7",
-            "fe80::/10",
-        ];
-        self.sections.set_below("dns", "access", "allow", json!(allow));
+        self.sections.set_below("dns", "access", "allow", json!(NEAR_NETWORKS));
     }
 
     /// Adds our default upstreams where there are some for names and none for the rest.

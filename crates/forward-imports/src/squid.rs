@@ -12,13 +12,12 @@ mod sources;
 
 use self::access::AccessLine;
 use self::acls::AclTable;
-use crate::draft::ImportDraft;
+use crate::draft::{ConfigPart, ImportDraft, OpenedFiles};
 use import_report::{ImportFault, ImportSurroundings, ImportedConfig, NotePlace};
 use std::path::{Path, PathBuf};
 
-/// Files that are included, at most, and how deep.
+/// Files of a configuration, at most.
 const FILES_MAX: usize = 200;
-const DEPTH_MAX: usize = 8;
 
 /// Squid's configuration, as one of ours.
 ///
@@ -65,7 +64,7 @@ impl SquidLine<'_> {
 /// Directives so far.
 #[derive(Default)]
 pub(super) struct SquidReader {
-    files: usize,
+    files: OpenedFiles,
     acls: AclTable,
     access: Vec<AccessLine>,
     /// Lines that go by ACLs and are looked at when all are known.
@@ -94,16 +93,8 @@ impl SquidReader {
         depth: usize,
         draft: &mut ImportDraft<'_>,
     ) {
-        self.files += 1;
-        if self.files > FILES_MAX || depth > DEPTH_MAX {
-            let place = NotePlace::new(&path.to_string_lossy().into(), 0);
-            draft.report.left_out(&place, "", "too many files are included");
-            return;
-        }
-        let opened = match named {
-            Some((place, said)) => draft.open_named(path, place, said),
-            None => draft.open(path),
-        };
+        let part = ConfigPart { path, named, depth, files_max: FILES_MAX };
+        let opened = draft.open_part(&mut self.files, &part);
         let Some((file, text)) = opened else { return };
         let mut lines = text.lines().enumerate();
         while let Some((index, line)) = lines.next() {

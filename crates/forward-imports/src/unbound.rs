@@ -5,14 +5,13 @@ mod access;
 mod options;
 mod zones;
 
-use crate::draft::ImportDraft;
+use crate::draft::{ConfigPart, ImportDraft, OpenedFiles};
 use crate::hosts;
 use import_report::{ImportFault, ImportSurroundings, ImportedConfig, NotePlace};
 use std::path::{Path, PathBuf};
 
-/// Files that are included, at most, and how deep.
+/// Files of a configuration, at most.
 const FILES_MAX: usize = 500;
-const DEPTH_MAX: usize = 8;
 
 /// Unbound's configuration, as one of ours.
 ///
@@ -45,7 +44,7 @@ pub(super) struct UnboundOption<'o> {
 /// Options so far.
 #[derive(Default)]
 pub(super) struct UnboundReader {
-    files: usize,
+    files: OpenedFiles,
     /// The clause that options belong to: `server`, `forward-zone`.
     clause: String,
     zone: zones::ForwardZone,
@@ -63,16 +62,8 @@ impl UnboundReader {
         depth: usize,
         draft: &mut ImportDraft<'_>,
     ) {
-        self.files += 1;
-        if self.files > FILES_MAX || depth > DEPTH_MAX {
-            let place = NotePlace::new(&path.to_string_lossy().into(), 0);
-            draft.report.left_out(&place, "", "too many files are included");
-            return;
-        }
-        let opened = match named {
-            Some((place, said)) => draft.open_named(path, place, said),
-            None => draft.open(path),
-        };
+        let part = ConfigPart { path, named, depth, files_max: FILES_MAX };
+        let opened = draft.open_part(&mut self.files, &part);
         let Some((file, text)) = opened else { return };
         let blocked = text.lines().filter(|line| zones::is_block(line)).count();
         if hosts::is_list(blocked) {

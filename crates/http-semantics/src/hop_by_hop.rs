@@ -20,6 +20,23 @@ static ALWAYS: [HeaderName; 10] = [
     HeaderName::from_static("http2-settings"),
 ];
 
+/// Fields that say where a message ends, or that are for one connection: HTTP itself sets them, and
+/// no rule of a configuration may.
+pub const FRAMING_FIELDS: [&str; 11] = [
+    "connection",
+    "content-length",
+    "expect",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "http2-settings",
+    // How a circle is noticed.
+    "via",
+];
+
 /// A bit for each length that a name of [`ALWAYS`] has: most others are told from them by it.
 const LENGTHS: u32 = 1 << 2 | 1 << 7 | 1 << 10 | 1 << 14 | 0b1111 << 16 | 1 << 25;
 

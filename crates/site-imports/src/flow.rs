@@ -24,6 +24,20 @@ pub(crate) struct TestConjunction {
     pub(crate) none: Vec<RequestTest>,
 }
 
+impl TestConjunction {
+    /// Each of these ways once with each of some tests, one of which must hold besides.
+    pub(crate) fn with_one_of(ways: &[Self], tests: &[RequestTest]) -> Vec<Self> {
+        let longer = ways.iter().flat_map(|way| {
+            tests.iter().map(move |test| {
+                let mut way = way.clone();
+                way.all.push(test.clone());
+                way
+            })
+        });
+        longer.collect()
+    }
+}
+
 /// One step.
 #[derive(Clone, Debug)]
 pub(crate) enum FlowStep {

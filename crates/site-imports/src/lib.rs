@@ -39,7 +39,7 @@ pub use caddy::from_caddy;
 pub use haproxy::from_haproxy;
 pub use nginx::from_nginx;
 
-use import_report::ImportSurroundings;
+use import_report::{ImportFault, ImportSurroundings, NotePlace};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -57,6 +57,36 @@ fn files_in(paths: &[PathBuf], around: &dyn ImportSurroundings) -> Vec<PathBuf> 
         }
     }
     files
+}
+
+/// A file of the configuration.
+struct ConfigSource {
+    path: PathBuf,
+    name: Arc<str>,
+    text: String,
+}
+
+/// The files in `paths`, read one after the other.
+fn sources<'a>(
+    paths: &[PathBuf],
+    around: &'a dyn ImportSurroundings,
+) -> impl Iterator<Item = Result<ConfigSource, Vec<ImportFault>>> + use<'a> {
+    files_in(paths, around).into_iter().map(|path| {
+        let name: Arc<str> = path.to_string_lossy().as_ref().into();
+        match around.read(&path) {
+            Ok(text) => Ok(ConfigSource { path, name, text }),
+            Err(why) => Err(vec![ImportFault::new(&NotePlace::new(&name, 0), why.to_string())]),
+        }
+    })
+}
+
+/// The fault of configurations that come to more routes than a gateway has; `parts` says of what
+/// fewer are to be imported.
+fn too_many_routes(paths: &[PathBuf], parts: &str) -> Vec<ImportFault> {
+    let most = flow::ROUTES_MAX;
+    let place = NotePlace::new(&shown(paths), 0);
+    let fault = ImportFault::new(&place, format!("it comes to more than {most} routes"));
+    vec![fault.remedy(&format!("import fewer {parts} at once"))]
 }
 
 /// The paths as they were named.

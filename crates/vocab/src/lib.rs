@@ -29,7 +29,7 @@ pub use listen::{Listen, ListenError, Scheme};
 pub use mac::{MacAddress, MacError};
 pub use name::{DomainName, NAME_TEXT_BYTES_MAX, Name, NameBuffer, NameError};
 pub use near::{LinkInfo, LinkInfoNeeds};
-pub use network::{Network, NetworkError};
+pub use network::{NEAR_NETWORKS, Network, NetworkError};
 pub use ports::{PortRange, PortRangeError};
 pub use quantity::{ByteSize, QuantityError, TimeSpan};
 pub use reason::{Action, Cause, ListId, RuleRef, Source};

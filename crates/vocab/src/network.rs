@@ -27,6 +27,19 @@ pub enum NetworkError {
     Prefix(String),
 }
 
+/// The networks of homes and offices: loopback, private (RFC 1918, RFC 4193) and link-local
+/// addresses.
+pub const NEAR_NETWORKS: [&str; 8] = [
+    "127.0.0.0/8",
+    "10.0.0.0/8",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "169.254.0.0/16",
+    "::1/128",
+    "fc00::/7",
+    "fe80::/10",
+];
+
 impl Network {
     /// Returns its address, bits that do not count included as they were written.
     pub const fn address(&self) -> IpAddr {

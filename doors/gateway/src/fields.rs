@@ -5,6 +5,7 @@
 //! request. Called by `settings` to check, by `passing` and `finish` to change.
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http_engine::hop_by_hop::FRAMING_FIELDS;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -83,26 +84,10 @@ pub(crate) enum BadRule {
     Word(String),
 }
 
-/// Fields that say where a message ends, or that are for one connection: HTTP itself sets them.
-const FRAMING: [&str; 11] = [
-    "connection",
-    "content-length",
-    "expect",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "http2-settings",
-    // How a circle is noticed.
-    "via",
-];
-
 /// Reads the name of a field that a rule may touch.
 pub(crate) fn field_name(text: &str) -> Result<HeaderName, BadRule> {
     let name = HeaderName::try_from(text).map_err(|_| BadRule::Name(text.to_owned()))?;
-    if FRAMING.contains(&name.as_str()) { Err(BadRule::Framing(name)) } else { Ok(name) }
+    if FRAMING_FIELDS.contains(&name.as_str()) { Err(BadRule::Framing(name)) } else { Ok(name) }
 }
 
 impl FieldTemplate {

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::net::IpAddr;
 use std::time::Duration;
-use vocab::{DomainName, Listen, Network, PortRange, Scheme, TimeSpan};
+use vocab::{DomainName, Listen, NEAR_NETWORKS, Network, PortRange, Scheme, TimeSpan};
 use wasm_filters::WasmFilterSettings;
 
 /// The proxy door.
@@ -210,15 +210,5 @@ impl Default for Settings {
 }
 
 fn private_networks() -> Vec<Text<Network>> {
-    const NEAR: [&str; 8] = [
-        "127.0.0.0/8",
-        "10.0.0.0/8",
-        "172.16.0.0/12",
-        "192.168.0.0/16",
-        "169.254.0.0/16",
-        "::1/128",
-        "fc00::/7",
-        "fe80::/10",
-    ];
-    NEAR.iter().filter_map(|text| text.parse().ok()).map(Text).collect()
+    NEAR_NETWORKS.iter().filter_map(|text| text.parse().ok()).map(Text).collect()
 }

@@ -132,14 +132,7 @@ impl SiteMatchers {
                 continue;
             }
             let tests = self.tests(one, base)?;
-            let longer = ways.iter().flat_map(|way| {
-                tests.iter().map(move |test| {
-                    let mut way = way.clone();
-                    way.all.push(test.clone());
-                    way
-                })
-            });
-            ways = longer.collect();
+            ways = TestConjunction::with_one_of(&ways, &tests);
             if ways.len() > WAYS_MAX {
                 return Err("the matcher has too many ways");
             }

@@ -16,7 +16,6 @@ use crate::report::{LineFates, RowId};
 use import_report::{ImportFault, ImportSurroundings, ImportedConfig, NotePlace};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// State of a Caddyfile while it becomes routes.
 struct CaddyReader<'r> {
@@ -42,11 +41,8 @@ pub fn from_caddy(
     let mut report = LineFates::default();
     let first_row = report.enter(NotePlace::new(&crate::shown(paths), 0), "");
     let (mut file, mut folder) = (CaddyFile::default(), PathBuf::new());
-    for path in crate::files_in(paths, around) {
-        let name: Arc<str> = path.to_string_lossy().as_ref().into();
-        let text = around
-            .read(&path)
-            .map_err(|why| vec![ImportFault::new(&NotePlace::new(&name, 0), why.to_string())])?;
+    for source in crate::sources(paths, around) {
+        let crate::ConfigSource { path, name, text } = source?;
         folder = path.parent().map(PathBuf::from).unwrap_or_default();
         let mut reader = TreeReader {
             around,
@@ -72,11 +68,7 @@ pub fn from_caddy(
         let fault = ImportFault::new(&place, "no site in it has an address");
         return Err(vec![fault.remedy("name a Caddyfile with a site")]);
     }
-    let Some(routes) = routes else {
-        let fault = ImportFault::new(&place, "it comes to more than 1024 routes");
-        return Err(vec![fault.remedy("import fewer sites at once")]);
-    };
-    reader.gateway.routes = routes;
+    reader.gateway.routes = routes.ok_or_else(|| crate::too_many_routes(paths, "sites"))?;
     let report = reader.report.report(words::setting, words::absent);
     let sections = reader.gateway.sections();
     Ok(ImportedConfig::new("Caddy", crate::named(paths), &sections, report))

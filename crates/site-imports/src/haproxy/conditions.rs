@@ -384,16 +384,7 @@ fn joined(sums: &[Vec<(bool, AccessList)>]) -> FoundCondition {
                         way.none.extend(tests.iter().cloned());
                     }
                 }
-                AccessList::Tests(tests) => {
-                    let longer = ways.iter().flat_map(|way| {
-                        tests.iter().map(move |test| {
-                            let mut way = way.clone();
-                            way.all.push(test.clone());
-                            way
-                        })
-                    });
-                    ways = longer.collect();
-                }
+                AccessList::Tests(tests) => ways = TestConjunction::with_one_of(&ways, tests),
                 AccessList::Password { list, groups } if sums.len() == 1 && password.is_none() => {
                     password = Some((list.clone(), groups.clone(), *is_not));
                 }

@@ -15,7 +15,6 @@ use import_report::{ImportFault, ImportSurroundings, ImportedConfig, NotePlace};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// State of a configuration while it becomes routes.
 struct HaproxyReader<'r> {
@@ -60,11 +59,8 @@ pub fn from_haproxy(
     let mut report = LineFates::default();
     let first_row = report.enter(NotePlace::new(&crate::shown(paths), 0), "");
     let (mut sections, mut folder) = (Vec::new(), PathBuf::new());
-    for path in crate::files_in(paths, around) {
-        let name: Arc<str> = path.to_string_lossy().as_ref().into();
-        let text = around
-            .read(&path)
-            .map_err(|why| vec![ImportFault::new(&NotePlace::new(&name, 0), why.to_string())])?;
+    for source in crate::sources(paths, around) {
+        let crate::ConfigSource { path, name, text } = source?;
         folder = path.parent().map(PathBuf::from).unwrap_or_default();
         let found = lines::sections(&text, &name, around, &mut report);
         sections.extend(found.map_err(|fault| vec![fault])?);
@@ -87,11 +83,7 @@ pub fn from_haproxy(
         let fault = ImportFault::new(&place, "no frontend in it speaks HTTP");
         return Err(vec![fault.remedy("only mode http becomes a gateway")]);
     }
-    let Some(routes) = routes else {
-        let fault = ImportFault::new(&place, "it comes to more than 1024 routes");
-        return Err(vec![fault.remedy("import fewer frontends at once")]);
-    };
-    reader.gateway.routes = routes;
+    reader.gateway.routes = routes.ok_or_else(|| crate::too_many_routes(paths, "frontends"))?;
     let report = reader.report.report(words::setting, words::absent);
     let sections = reader.gateway.sections();
     Ok(ImportedConfig::new("HAProxy", crate::named(paths), &sections, report))

@@ -9,6 +9,7 @@ use super::variables::{VariableTexts, template};
 use crate::flow::{FieldSide, FlowStep, TestConjunction};
 use crate::place::RequestTest;
 use crate::report::LineFate;
+use http_semantics::hop_by_hop::FRAMING_FIELDS;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -402,26 +403,11 @@ impl<'r> NginxReader<'r> {
     }
 }
 
-/// Fields that frame messages, and that no rule may touch.
-const FRAMING: [&str; 11] = [
-    "connection",
-    "content-length",
-    "expect",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "http2-settings",
-    "via",
-];
-
 /// True for a field that a rule may set.
 pub(crate) fn is_field(name: &str, value: &str) -> bool {
     let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     !name.is_empty()
         && name.chars().all(is_token)
-        && !FRAMING.contains(&name.to_ascii_lowercase().as_str())
+        && !FRAMING_FIELDS.contains(&name.to_ascii_lowercase().as_str())
         && !value.chars().any(char::is_control)
 }

@@ -24,7 +24,6 @@ use crate::report::{LineFate, LineFates, RowId};
 use import_report::{ImportFault, ImportSurroundings, ImportedConfig, NotePlace};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 pub(crate) use self::content::is_field;
 pub(crate) use self::proxy::{is_address, is_cookie};
@@ -79,11 +78,8 @@ pub fn from_nginx(
     let mut directives = Vec::new();
     let mut folder = PathBuf::new();
     let first_row = report.enter(NotePlace::new(&crate::shown(paths), 0), "");
-    for path in crate::files_in(paths, around) {
-        let name: Arc<str> = path.to_string_lossy().as_ref().into();
-        let text = around
-            .read(&path)
-            .map_err(|why| vec![ImportFault::new(&NotePlace::new(&name, 0), why.to_string())])?;
+    for source in crate::sources(paths, around) {
+        let crate::ConfigSource { path, name, text } = source?;
         folder = home_of(&path);
         let mut reader = TreeReader {
             around,
@@ -130,10 +126,7 @@ pub fn from_nginx(
         return Err(vec![fault]);
     }
     if reader.gateway.routes.len() > crate::flow::ROUTES_MAX {
-        let place = NotePlace::new(&crate::shown(paths), 0);
-        let fault = ImportFault::new(&place, "it comes to more than 1024 routes")
-            .remedy("import fewer servers at once");
-        return Err(vec![fault]);
+        return Err(crate::too_many_routes(paths, "servers"));
     }
     let report = reader.report.report(words::setting, words::absent);
     let sections = reader.gateway.sections();
