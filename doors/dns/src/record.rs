@@ -19,8 +19,7 @@ pub(crate) fn answered(
     reviewed: &ReviewedAnswer,
     reply: &[u8],
 ) {
-    let source = reviewed.source;
-    let action = if source == Source::Policy { Action::Block } else { Action::Pass };
+    let (source, action) = (reviewed.source, action(reviewed));
     let ledger = &view.shared.ledger;
     let took_us = took_us(asked.caller);
     if let Some(log) = &view.plan.query_log {
@@ -47,6 +46,11 @@ pub(crate) fn answered(
     });
 }
 
+/// The action that an answer came of.
+fn action(reviewed: &ReviewedAnswer) -> Action {
+    if reviewed.source == Source::Policy { Action::Block } else { Action::Pass }
+}
+
 /// Writes a question's line in the query log.
 fn write_line(
     log: &QueryLog,
@@ -55,8 +59,7 @@ fn write_line(
     reviewed: &ReviewedAnswer,
     reply: &[u8],
 ) {
-    let source = reviewed.source;
-    let action = if source == Source::Policy { Action::Block } else { Action::Pass };
+    let (source, action) = (reviewed.source, action(reviewed));
     let rule = reviewed.findings.cause.rule().filter(|_| action == Action::Block);
     let rule = rule.and_then(|rule| view.policy.rule_text(rule, asked.name));
     log.write(&QueryLogEntry {

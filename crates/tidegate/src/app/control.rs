@@ -1,5 +1,6 @@
 //! The running program as the admin API sees it.
 
+use super::http::BoundListeners;
 use super::reload::size;
 use super::state::{ADDRESS_FILE, replace_file};
 use super::subscriptions::ShrinkRule;
@@ -70,17 +71,26 @@ impl RunningApp {
             };
             let admin = Admin::new(&settings, parts);
             self.open_for_scrapers(&mut running, &admin)?;
-            let serve = serve_admin(admin, self.left.clone());
-            let limits =
-                ConnectionLimits::new(ADMIN_CONNECTIONS_MAX, ADMIN_CONNECTIONS_PER_CLIENT_MAX);
-            running
-                .http
-                .start(listener, &limits, &self.cores, &self.drain, &serve)
-                .map_err(AdminNotOpen::Core)?;
+            self.start_admin(&mut running, listener, admin)?;
         }
         drop(running);
         self.open_console(token);
         Ok(())
+    }
+
+    /// Serves what an admin answers at a listener.
+    fn start_admin(
+        &self,
+        running: &mut RunningDoors,
+        listener: BoundListeners,
+        admin: Admin,
+    ) -> Result<(), AdminNotOpen> {
+        let limits = ConnectionLimits::new(ADMIN_CONNECTIONS_MAX, ADMIN_CONNECTIONS_PER_CLIENT_MAX);
+        let serve = serve_admin(admin, self.left.clone());
+        running
+            .http
+            .start(listener, &limits, &self.cores, &self.drain, &serve)
+            .map_err(AdminNotOpen::Core)
     }
 
     /// Says in the state folder where the admin API listens, for commands.
@@ -94,9 +104,7 @@ impl RunningApp {
             ));
         }
     }
-}
 
-impl RunningApp {
     /// Opens `admin.metrics_listen`.
     fn open_for_scrapers(
         &self,
@@ -107,14 +115,8 @@ impl RunningApp {
         let entry = Listen { scheme: Scheme::Http, address: address.0, path: String::new() };
         let bound =
             running.http.bind("metrics", &[entry], &self.cores, &[]).map_err(AdminNotOpen::Bind)?;
-        let serve = serve_admin(admin.for_scrapers(), self.left.clone());
         for listener in bound {
-            let limits =
-                ConnectionLimits::new(ADMIN_CONNECTIONS_MAX, ADMIN_CONNECTIONS_PER_CLIENT_MAX);
-            running
-                .http
-                .start(listener, &limits, &self.cores, &self.drain, &serve)
-                .map_err(AdminNotOpen::Core)?;
+            self.start_admin(running, listener, admin.for_scrapers())?;
         }
         Ok(())
     }
