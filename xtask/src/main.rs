@@ -23,6 +23,7 @@ mod shipped;
 mod sizes;
 mod tidy;
 mod tree;
+mod wall;
 mod walls;
 mod words;
 

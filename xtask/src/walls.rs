@@ -3,29 +3,11 @@
 //! ARCHITECTURE.md says it to people, [`WALLS`] says it here. Held against the manifests, and the
 //! two against each other, by [`crate::fences`].
 
-use crate::bans::{Ban, CHANCE, CLOCK, HTTP, LOGGING, PURE, RUN_TIME, SERDE, SERVERS, SYSTEM, TLS};
+use crate::bans::{CHANCE, CLOCK, HTTP, LOGGING, PURE, RUN_TIME, SERDE, SERVERS, SYSTEM, TLS};
+use crate::wall::{Purity, Wall, pure, system};
 
 /// The crate that tests alone name.
 pub(crate) const TEST_SUPPORT: &str = "test-support";
-
-/// One crate and its walls.
-pub(crate) struct Wall {
-    pub(crate) name: &'static str,
-    pub(crate) folder: &'static str,
-    pub(crate) floor: u8,
-    /// Ours that it may name.
-    pub(crate) may: &'static [&'static str],
-    /// Foreign crates that it must not name, and why.
-    pub(crate) never: &'static [Ban],
-    pub(crate) purity: Purity,
-}
-
-/// Whether sources are searched for the clock, sockets, files and threads of the standard library.
-#[derive(PartialEq, Eq)]
-pub(crate) enum Purity {
-    Pure,
-    Free,
-}
 
 const BELOW_DOORS: &[&str] = &[
     "vocab",
@@ -83,20 +65,6 @@ pub(crate) const DOORS: &[&str] =
 
 const fn door(name: &'static str, folder: &'static str) -> Wall {
     Wall { name, folder, floor: 3, may: BELOW_DOORS, never: &[TLS], purity: Purity::Free }
-}
-
-const fn pure(name: &'static str, folder: &'static str, may: &'static [&'static str]) -> Wall {
-    Wall { name, folder, floor: 1, may, never: PURE, purity: Purity::Pure }
-}
-
-/// A crate of floor 2 that talks to the system.
-const fn system(
-    name: &'static str,
-    folder: &'static str,
-    may: &'static [&'static str],
-    never: &'static [Ban],
-) -> Wall {
-    Wall { name, folder, floor: 2, may, never, purity: Purity::Free }
 }
 
 /// Every crate of ours.
@@ -167,7 +135,12 @@ pub(crate) const WALLS: &[Wall] = &[
         &["vocab", "settings", "log-sink"],
         &[RUN_TIME, HTTP, TLS],
     ),
-    system("state-archive", "crates/state-archive", &["ledger"], &[RUN_TIME, HTTP, TLS, LOGGING]),
+    system(
+        "state-archive",
+        "crates/state-archive",
+        &["ledger", "durable-file"],
+        &[RUN_TIME, HTTP, TLS, LOGGING],
+    ),
     system("passwords", "crates/passwords", &["vocab"], &[HTTP, TLS]),
     pure("rate-limit", "crates/rate-limit", &[]),
     system("sandbox", "crates/sandbox", &[], &[RUN_TIME, HTTP, TLS]),
@@ -289,7 +262,7 @@ pub(crate) const WALLS: &[Wall] = &[
     system(
         "fetch",
         "crates/fetch",
-        &["vocab", "transport", "http-engine", "origins", "resolver"],
+        &["vocab", "transport", "http-engine", "origins", "resolver", "durable-file"],
         &[TLS],
     ),
     system(
@@ -380,6 +353,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "resolver",
             "origins",
             "fetch",
+            "durable-file",
             "admin",
             "door-dns",
             "door-pixel",
@@ -450,6 +424,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "pipeline",
             "mosdns-compat",
             "ledger",
+            "durable-file",
             "hot-restart",
             "log-sink",
             "program-log",

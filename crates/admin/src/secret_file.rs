@@ -2,24 +2,16 @@
 //!
 //! A crash leaves the old one or the new one. Used for the token and the sessions.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use durable_file::{FileReplacement, NameDurability};
+use std::fs;
+use std::io::{self, Read};
 use std::path::Path;
 
-/// Replaces a file: written beside it with mode 0600, synced, renamed.
+/// Replaces a file, which its owner alone may read.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".new");
-    let aside = Path::new(&name);
-    match fs::remove_file(aside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(aside)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(aside, path)
+    // A folder that cannot be synced is no reason to be without a token.
+    let durability = NameDurability::Tried;
+    FileReplacement { durability, ..FileReplacement::private(path) }.write(bytes).map(drop)
 }
 
 /// Reads a file, of a longer one as many bytes as it may have.

@@ -3,10 +3,10 @@
 //! It is written beside the file, with the file's owner and mode, synced, and renamed: a reader or
 //! a crash sees the old one or the new one. What cannot be kept so is refused, and nothing changed.
 
+use durable_file::{DraftName, FileAccess, FileReplacement, NameDurability};
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Why a file is not replaced.
@@ -33,36 +33,13 @@ pub fn rewrite(path: &Path, old: &str, new: &str) -> Result<(), RewriteError> {
     if found != old.as_bytes() {
         return Err(RewriteError::Changed(path.clone()));
     }
-    let mut name = path.as_os_str().to_owned();
-    name.push(".new");
-    let draft = PathBuf::from(name);
-    let written = write_draft(&draft, new, &facts).and_then(|()| fs::rename(&draft, path));
-    if written.is_err() {
-        // It may never have been made.
-        drop(fs::remove_file(&draft));
-    }
-    written.map_err(unwritable)?;
-    // The name too outlives a power cut, where the file system can say so.
-    if let Some(folder) = path.parent().and_then(|folder| File::open(folder).ok()) {
-        drop(folder.sync_all());
-    }
-    Ok(())
-}
-
-fn write_draft(draft: &Path, text: &str, facts: &fs::Metadata) -> io::Result<()> {
-    match fs::remove_file(draft) {
-        Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
-        Ok(()) | Err(_) => {}
-    }
-    // Nobody else reads it before it has the file's own mode.
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
-    let made = file.metadata()?;
-    if (made.uid(), made.gid()) != (facts.uid(), facts.gid()) {
-        fchown(&file, Some(facts.uid()), Some(facts.gid()))?;
-    }
-    file.set_permissions(fs::Permissions::from_mode(facts.mode() & 0o7777))?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+    let replacement = FileReplacement {
+        path,
+        access: FileAccess::Of(&facts),
+        draft: DraftName::New,
+        durability: NameDurability::Tried,
+    };
+    replacement.write(new.as_bytes()).map(drop).map_err(unwritable)
 }
 
 impl fmt::Display for RewriteError {
@@ -85,6 +62,8 @@ impl std::error::Error for RewriteError {}
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("rewrite-{name}-{}", std::process::id()));

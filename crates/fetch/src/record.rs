@@ -5,12 +5,13 @@
 //! file: without it, or where it is not true of the file any more, the file is fetched anew.
 //! Written by [`super::keep()`].
 
+use durable_file::{DraftName, FileReplacement, NameDurability};
 use http::HeaderMap;
 use http::header::{ETAG, HeaderName, LAST_MODIFIED};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -138,11 +139,13 @@ impl FetchRecord {
         if let Some(folder) = beside.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        let part = part_path(&beside);
-        let mut file = create_private(&part)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(part, beside)
+        let record = FileReplacement {
+            draft: DraftName::Hidden,
+            // Without it the file is fetched anew.
+            durability: NameDurability::Left,
+            ..FileReplacement::private(&beside)
+        };
+        record.write(text.as_bytes()).map(drop)
     }
 }
 

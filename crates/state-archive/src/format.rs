@@ -5,9 +5,10 @@
 //! ledger, whose tables are brought up to date when it is opened. Called by the start, which holds
 //! the folder's lock.
 
-use crate::backup::{beside, sync_folder};
+use crate::backup::beside;
 use crate::error::ArchiveError;
 use crate::ledger_copy::{copy_ledger, tables_version};
+use durable_file::FileReplacement;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -61,27 +62,9 @@ pub fn admit_format(state: &Path) -> Result<Vec<PathBuf>, FormatError> {
     let kept = keep_ledger(&state.join(ledger::FILE_NAME)).map_err(FormatError::NotKept)?;
     if found != Some(STATE_FORMAT) {
         // On a disk that is full, or cannot be written, the next start does it.
-        let _ = write(state, &file);
+        let _ = FileReplacement::private(&file).write(format!("{STATE_FORMAT}\n").as_bytes());
     }
     Ok(kept.into_iter().collect())
-}
-
-fn write(state: &Path, file: &Path) -> Result<(), ArchiveError> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-    let draft = beside(file, ".draft");
-    let failed = ArchiveError::file(&draft);
-    let mut options = fs::OpenOptions::new();
-    let mut open = options
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&draft)
-        .map_err(&failed)?;
-    writeln!(open, "{STATE_FORMAT}").and_then(|()| open.sync_all()).map_err(&failed)?;
-    fs::rename(&draft, file).map_err(&failed)?;
-    sync_folder(state)
 }
 
 /// Keeps a copy of a ledger whose tables are older than this program's.

@@ -8,6 +8,7 @@
 use crate::backup::{beside, sync_folder};
 use crate::error::ArchiveError;
 use crate::restore::{DRAFT_NAME, RestoreStep, StepWatch};
+use durable_file::{FileAccess, FileReplacement};
 use rustix::fs::{Access, CWD, RenameFlags, access, renameat_with};
 use rustix::io::Errno;
 use std::fs;
@@ -163,12 +164,8 @@ fn swap_within(
 
 fn write_mark(state: &Path, text: &str) -> Result<(), ArchiveError> {
     let mark = state.join(UNFINISHED_NAME);
-    let draft = beside(&mark, ".draft");
-    fs::write(&draft, text)
-        .and_then(|()| fs::File::open(&draft)?.sync_all())
-        .and_then(|()| fs::rename(&draft, &mark))
-        .map_err(ArchiveError::file(&mark))?;
-    sync_folder(state)
+    let file = FileReplacement { access: FileAccess::Umask, ..FileReplacement::private(&mark) };
+    file.write(text.as_bytes()).map(drop).map_err(ArchiveError::file(&mark))
 }
 
 /// Entries of a folder that belong to its state: neither the lock, which is held, nor what a swap

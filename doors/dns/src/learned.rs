@@ -7,6 +7,7 @@
 //! Opened by `resources`, fed by `request_env` and `branches`.
 
 use dns_effects::Tell;
+use durable_file::{FileAccess, FileReplacement};
 use mosdns_compat::compile::LearnedSpec;
 use pipeline::program::LearnRule;
 use pipeline::sets::{LEARNED_MAX, LearnOutcome, LearnedKind, LearnedNames};
@@ -332,14 +333,7 @@ fn read(file: &LearnedFile, names: &LearnedNames, told: &QuietTeller) -> io::Res
 /// Makes the file, whole or not at all.
 fn create(file: &LearnedFile) -> io::Result<Vec<u8>> {
     let text = file.beginning();
-    let mut beside = file.path.clone().into_os_string();
-    beside.push(".new");
-    let mut made = File::create(&beside)?;
-    made.write_all(&text)?;
-    made.sync_all()?;
-    std::fs::rename(&beside, &file.path)?;
-    if let Some(folder) = file.path.parent().filter(|it| !it.as_os_str().is_empty()) {
-        File::open(folder)?.sync_all()?;
-    }
+    let access = FileAccess::Umask;
+    FileReplacement { access, ..FileReplacement::private(&file.path) }.write(&text)?;
     Ok(text)
 }

@@ -4,11 +4,12 @@ use ::signer::CaCertificate;
 use admin::AdminToken;
 pub(crate) use control_client::ADDRESS_FILE;
 use control_client::LOCK_FILE;
+use durable_file::{FileReplacement, NameDurability};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use state_archive::FormatError;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -175,19 +176,11 @@ pub(crate) fn problems(state: &Path) -> Vec<String> {
     authority.into_iter().chain(token).collect()
 }
 
-/// Replaces a file as a whole, readable by its owner alone: written beside it, synced, renamed. A
-/// reader, or a crash, sees the old one or the new one.
+/// Replaces a file as a whole, readable by its owner alone: a reader, or a crash, sees the old one
+/// or the new one.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let draft = path.with_extension("draft");
-    match std::fs::remove_file(&draft) {
-        Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
-        Ok(()) | Err(_) => {}
-    }
-    // Made anew, so that nobody else's file, or one that others may read, is written to.
-    let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&draft)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&draft, path)
+    let durability = NameDurability::Left;
+    FileReplacement { durability, ..FileReplacement::private(path) }.write(bytes).map(drop)
 }
 
 impl std::fmt::Display for StateError {
