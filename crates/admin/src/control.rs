@@ -127,7 +127,7 @@ pub trait ProgramControl: Send + Sync + 'static {
 /// Reason why the program is not ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotReady {
-    /// It is ending, and lets what is under way finish.
+    /// An end that has begun: what is under way finishes.
     Draining,
     /// A door of the configuration listens nowhere.
     Doors,

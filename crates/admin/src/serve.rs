@@ -177,6 +177,8 @@ mod health_tests;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod order_tests;
+#[cfg(test)]
 mod pool_tests;
 #[cfg(test)]
 mod settings_tests;

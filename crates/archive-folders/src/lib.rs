@@ -30,7 +30,7 @@ impl ArchiveFolder {
     /// Reads the archive or database at `path`; none where it is another kind of file.
     ///
     /// # Errors
-    /// It cannot be read, is damaged, or larger than the bounds.
+    /// Cannot be read, is damaged, or larger than the bounds.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
         let mut file = File::open(path)?;
         let mut magic = [0; 16];
@@ -54,7 +54,7 @@ impl ArchiveFolder {
     /// Reads an archive of these bytes, for tests and fuzzers; none where they are none.
     ///
     /// # Errors
-    /// It is damaged, or larger than the bounds.
+    /// Damaged, or larger than the bounds.
     pub fn of_bytes(bytes: &[u8]) -> io::Result<Option<Self>> {
         let mut folder = Self { files: BTreeMap::new(), left: BYTES_MAX };
         match ArchiveKind::of(&bytes[..bytes.len().min(16)]) {

@@ -1,7 +1,7 @@
 //! An open connection to a `FastCGI` server, on the reactor of one core.
 //!
-//! It is written to at once, and only one that takes no more is waited for: most requests fit. It
-//! knows no `FastCGI`. Called by `pool` and `exchange`.
+//! Bytes are written at once, and only a connection that takes no more is waited for: most requests
+//! fit. It knows no `FastCGI`. Called by `pool` and `exchange`.
 
 use crate::address::FastcgiAddress;
 use bytes::BytesMut;

@@ -1,7 +1,7 @@
 //! Examples of every command for its `--help`, and its manual page.
 //!
-//! It is given a command line as clap has it, and changes no meaning of it: texts are added, pages
-//! are returned, nothing is printed or written. Called by the binary's command line.
+//! Given a command line as clap has it, it changes no meaning: texts are added, pages are returned,
+//! nothing is printed or written. Called by the binary's command line.
 
 mod examples;
 mod page;

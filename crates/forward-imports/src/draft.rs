@@ -106,8 +106,8 @@ impl<'a> ImportDraft<'a> {
         }
     }
 
-    /// Opens a file that may be included by others: a fault where the command names it and it cannot
-    /// be read, else a note.
+    /// Opens a file that may be included by others: a fault where the command names it and it
+    /// cannot be read, else a note.
     pub(crate) fn open_part(
         &mut self,
         files: &mut OpenedFiles,

@@ -1,7 +1,7 @@
 //! The form of the metrics page, whatever its collectors wrote.
 //!
-//! Families that end in a base unit get their `# UNIT` line (`OpenMetrics` 1.0 §5.1), a series that
-//! is there already is left out, and so is what a family has over its cap: a page is read by
+//! Families that end in a base unit get their `# UNIT` line (`OpenMetrics` 1.0 §5.1), a series
+//! that is there already is left out, and so is what a family has over its cap: a page is read by
 //! machines that refuse all of it for one line. Called by [`super::metrics`].
 
 use std::collections::HashSet;

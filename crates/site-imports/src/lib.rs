@@ -86,7 +86,7 @@ fn too_many_routes(paths: &[PathBuf], parts: &str) -> Vec<ImportFault> {
     let most = flow::ROUTES_MAX;
     let place = NotePlace::new(&shown(paths), 0);
     let fault = ImportFault::new(&place, format!("it comes to more than {most} routes"));
-    vec![fault.remedy(&format!("import fewer {parts} at once"))]
+    vec![fault.remedy(format!("import fewer {parts} at once"))]
 }
 
 /// The paths as they were named.

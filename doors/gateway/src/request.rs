@@ -56,8 +56,7 @@ async fn answer_boxed(
 ) -> Response<Body> {
     let now = clock::now();
     let mut ticket = GatewayTicket::open(&door.parts.ledger, &setup, caller, &request, now);
-    let reader = PageReader::of(request.headers());
-    let forwarding = &setup.forwarding;
+    let (reader, forwarding) = (PageReader::of(request.headers()), &setup.forwarding);
     let timeout = forwarding.limits.response_timeout;
     let rules = RequestRules { table: &setup.table, policy: &door.parts.policy };
     let mut patience =

@@ -64,8 +64,7 @@ pub(crate) async fn answer(
     caller: &Arc<ProxyConnection>,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
-    let now = clock::now();
-    let mut ticket = open_ticket(door, &setup, caller, &request, now);
+    let (now, mut ticket) = open_ticket(door, &setup, caller, &request);
 
     // read
     let mut wish = match ProxyRequest::read(door, &setup, caller, &request, now).await {
@@ -130,14 +129,14 @@ pub(crate) async fn answer(
     record(ticket, shaped, &setup)
 }
 
-/// Opens the event of a request, and begins its line where there is an access log.
+/// Opens the event of a request that comes now, and begins its line where there is an access log.
 fn open_ticket(
     door: &ProxyDoor,
     setup: &ProxySetup,
     caller: &ProxyConnection,
     request: &Request<Incoming>,
-    now: Now,
-) -> RequestTicket {
+) -> (Now, RequestTicket) {
+    let now = clock::now();
     let mut ticket = RequestTicket::open(&door.parts.ledger, Door::Proxy, now, caller.client());
     let log = setup.access_log.as_ref();
     let mut line = PendingLine::begin(log, request, caller.context.scheme(), now);
@@ -145,7 +144,7 @@ fn open_ticket(
         line.at_proxy(request.uri());
     }
     ticket.log(line);
-    ticket
+    (now, ticket)
 }
 
 /// The answer that leaves HTTP; from then on client and origin have the connection to themselves.

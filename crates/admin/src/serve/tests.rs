@@ -2,13 +2,8 @@
 
 use super::house::House;
 use super::*;
-use crate::model::{
-    ApiProblem, CacheIndex, InspectedList, ListUpdateOutcome, OriginList, PauseState,
-    ProgramStatus, PurgeOutcome, RequestPage, RequestTotals, StoreList, TakenBack, TimeSeries,
-    TopTable, WhyAnswer,
-};
+use crate::model::{ProgramStatus, RequestPage, RequestTotals, TimeSeries, TopTable, WhyAnswer};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION, SET_COOKIE};
-use std::sync::atomic::Ordering::Relaxed;
 use vocab::Action;
 
 #[tokio::test]
@@ -320,136 +315,6 @@ async fn stale_sessions_are_no_guesses() {
     }
     let wrong = [("authorization", "Bearer guess")];
     assert_eq!(house.ask("GET", "/api/status", &wrong, "").await.status, 401, "the first guess");
-}
-
-#[tokio::test]
-async fn a_pause_has_bounds_and_an_end() {
-    let house = House::new();
-    for wrong in ["{\"seconds\": 0}", "{\"seconds\": 86401}", "{}", "soup", "{\"seconds\": -1}"] {
-        let answer = house.post("/api/pause", wrong).await;
-        assert!(answer.status.is_client_error(), "{wrong}");
-        answer.problem();
-    }
-    let paused: PauseState = house.post("/api/pause", "{\"seconds\": 60}").await.json();
-    assert!(paused.paused_until.unwrap().ends_with('Z'));
-    let resumed: PauseState = house.post("/api/resume", "").await.json();
-    assert_eq!(resumed.paused_until, None);
-}
-
-#[tokio::test]
-async fn lists_are_fetched_by_name_or_all_of_them() {
-    let house = House::new();
-    for (sent, expected) in [("{}", "same"), (r#"{"even_if_smaller":true}"#, "changed")] {
-        let done: ListUpdateOutcome = house.post("/api/lists/update", sent).await.json();
-        assert_eq!(done.lists[0].outcome, expected, "{sent}");
-    }
-    let unknown = house.post("/api/lists/update", r#"{"list":"nobody"}"#).await;
-    assert_eq!(unknown.status, 409);
-    let problem: ApiProblem = unknown.json();
-    assert!(problem.error.contains("nobody"), "{problem:?}");
-    let wrong = house.post("/api/lists/update", r#"{"lists":"easylist"}"#).await;
-    assert!(wrong.status.is_client_error());
-}
-
-#[tokio::test]
-async fn a_purge_says_how_many_answers_it_forgot() {
-    let house = House::new();
-    for (sent, expected) in [
-        (r#"{"what": "all"}"#, 9),
-        (r#"{"what": "name", "name": "WWW.example."}"#, 1),
-        (r#"{"what": "suffix", "name": "example"}"#, 3),
-    ] {
-        let purged: PurgeOutcome = house.post("/api/purge", sent).await.json();
-        assert_eq!(purged.answers, expected, "{sent}");
-    }
-    for wrong in [
-        r#"{"what": "all", "name": "www.example"}"#,
-        r#"{"what": "name"}"#,
-        r#"{"what": "suffix", "name": "a b"}"#,
-        r#"{"what": "everything"}"#,
-        "{}",
-        "soup",
-    ] {
-        let answer = house.post("/api/purge", wrong).await;
-        assert!(answer.status.is_client_error(), "{wrong}");
-        answer.problem();
-    }
-}
-
-#[tokio::test]
-async fn the_origins_of_the_proxy_are_told() {
-    let house = House::new();
-    let told: OriginList = house.get("/api/origins").await.json();
-    let first = &told.origins[0];
-    assert_eq!((first.origin.as_str(), first.at_once), ("https://a.example", 3));
-}
-
-#[tokio::test]
-async fn what_is_stored_is_shown_and_taken_back() {
-    let house = House::new();
-    let stores: StoreList = house.get("/api/stores").await.json();
-    assert_eq!((stores.stores[0].door.as_str(), stores.stores[0].hits), ("proxy", 7));
-    for (sent, expected) in [
-        (r#"{"what": "all"}"#, (2, 0)),
-        (r#"{"what": "tag", "value": "news", "soft": true, "door": "proxy"}"#, (2, 1)),
-    ] {
-        let taken: TakenBack = house.post("/api/stores/purge", sent).await.json();
-        assert_eq!((taken.entries, taken.fetches), expected, "{sent}");
-    }
-    for wrong in [
-        r#"{"what": "all", "value": "x"}"#,
-        r#"{"what": "url"}"#,
-        r#"{"what": "soup", "value": "x"}"#,
-        r#"{"what": "all", "door": "dns"}"#,
-        r#"{"what": "all", "door": "gateway"}"#,
-        "{}",
-    ] {
-        let answer = house.post("/api/stores/purge", wrong).await;
-        assert!(answer.status.is_client_error(), "{wrong}");
-        answer.problem();
-    }
-}
-
-#[tokio::test]
-async fn what_is_stored_is_listed_by_site_and_by_url() {
-    let house = House::new();
-    let sites: CacheIndex = house.get("/api/cache").await.json();
-    assert_eq!(sites.caches[0].sites[0].site, "a.example of 100");
-    for (asked, url, next) in [
-        ("site=a.example&limit=7", "a.example of 7", None),
-        (
-            "prefix=http%3A%2F%2Fa.example%2Fx&after=b&limit=9999",
-            "http://a.example/x of 1000",
-            Some("b"),
-        ),
-        ("site=a.example&limit=0&door=proxy", "a.example of 1", None),
-    ] {
-        let index: CacheIndex = house.get(&format!("/api/cache?{asked}")).await.json();
-        let page = &index.caches[0];
-        assert_eq!((page.urls[0].url.as_str(), page.next_after.as_deref()), (url, next), "{asked}");
-    }
-    for wrong in ["site=a&prefix=b", "door=web", "limit=-1", "door=gateway"] {
-        let answer = house.get(&format!("/api/cache?{wrong}")).await;
-        assert!(answer.status.is_client_error(), "{wrong}");
-        answer.problem();
-    }
-}
-
-#[tokio::test]
-async fn posted_bodies_are_told_to_the_administrator() {
-    let house = House::new();
-    let told: InspectedList = house.get("/api/inspected").await.json();
-    assert_eq!(told.bodies[0].text.as_deref(), Some("city=Berlin"));
-}
-
-#[tokio::test]
-async fn a_reload_that_is_not_taken_brings_every_complaint() {
-    let house = House::new();
-    assert_eq!(house.post("/api/reload", "{}").await.status, 200);
-    house.program.broken.store(true, Relaxed);
-    let answer = house.post("/api/reload", "").await;
-    assert_eq!(answer.status, 422);
-    assert_eq!(answer.problem().complaints, ["tidegate.yaml:3:1: unknown key"]);
 }
 
 #[tokio::test]
