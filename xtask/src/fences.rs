@@ -4,6 +4,7 @@
 //! need, but no door names another even there. Within a crate, circles of imports may only shrink.
 
 use crate::circles;
+use crate::door_walls::DOORS;
 use crate::finding::Finding;
 use crate::limits::CIRCLE_MAX;
 use crate::ratchet::Gauge;
@@ -11,7 +12,7 @@ use crate::rust::{Source, line_of};
 use crate::shipped;
 use crate::tree;
 use crate::wall::{Purity, Wall};
-use crate::walls::{DOORS, TEST_SUPPORT, WALLS};
+use crate::walls::{TEST_SUPPORT, WALLS};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -11,6 +11,7 @@ mod book;
 mod circles;
 mod commits;
 mod documents;
+mod door_walls;
 mod fences;
 mod finding;
 mod limits;

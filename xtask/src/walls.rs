@@ -4,68 +4,11 @@
 //! two against each other, by [`crate::fences`].
 
 use crate::bans::{CHANCE, CLOCK, HTTP, LOGGING, PURE, RUN_TIME, SERDE, SERVERS, SYSTEM, TLS};
+use crate::door_walls::{BELOW_DOORS, door};
 use crate::wall::{Purity, Wall, pure, system};
 
 /// The crate that tests alone name.
 pub(crate) const TEST_SUPPORT: &str = "test-support";
-
-const BELOW_DOORS: &[&str] = &[
-    "vocab",
-    "settings",
-    "policy",
-    "dns-wire",
-    "pipeline",
-    "route-matching",
-    "mosdns-compat",
-    "ledger",
-    "log-sink",
-    "access-log",
-    "query-log",
-    "passwords",
-    "rate-limit",
-    "sandbox",
-    "signer",
-    "transport",
-    "http-engine",
-    "http-freshness",
-    "http-semantics",
-    "disk-store",
-    "file-access",
-    "webdav",
-    "process-group",
-    "command-pages",
-    "service-unit",
-    "durable-file",
-    "image-palette",
-    "upload-progress",
-    "latency-histogram",
-    "cgi",
-    "redirector",
-    "hinsightd-config",
-    "yaml-text",
-    "store",
-    "http-cache",
-    "null-answers",
-    "resolver",
-    "origins",
-    "fetch",
-    "download",
-    "command-output",
-    "balancer",
-    "dns-effects",
-    "address-selection",
-    "routeros",
-    "http-front",
-    "scripting",
-    "wasm-filters",
-];
-/// The five, which must not name one another.
-pub(crate) const DOORS: &[&str] =
-    &["door-dns", "door-pixel", "door-proxy", "door-web", "door-gateway"];
-
-const fn door(name: &'static str, folder: &'static str) -> Wall {
-    Wall { name, folder, floor: 3, may: BELOW_DOORS, never: &[TLS], purity: Purity::Free }
-}
 
 /// Every crate of ours.
 pub(crate) const WALLS: &[Wall] = &[
@@ -413,6 +356,60 @@ pub(crate) const WALLS: &[Wall] = &[
         purity: Purity::Free,
     },
     Wall {
+        name: "state-folder",
+        folder: "crates/state-folder",
+        floor: 4,
+        may: &[
+            "durable-file",
+            "signer",
+            "command-output",
+            "state-archive",
+            "admin",
+            "control-client",
+        ],
+        never: &[RUN_TIME, TLS, HTTP],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "policy-lists",
+        folder: "crates/policy-lists",
+        floor: 4,
+        may: &[
+            "vocab",
+            "policy",
+            "signer",
+            "transport",
+            "resolver",
+            "origins",
+            "fetch",
+            "command-output",
+            "door-dns",
+            "config",
+            "admin",
+            "state-folder",
+        ],
+        never: &[TLS, HTTP],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "start-privileges",
+        folder: "crates/start-privileges",
+        floor: 4,
+        may: &[
+            "vocab",
+            "sandbox",
+            "signer",
+            "transport",
+            "command-output",
+            "door-dns",
+            "door-web",
+            "config",
+            "admin",
+        ],
+        never: &[RUN_TIME, TLS, HTTP],
+        purity: Purity::Free,
+    },
+    Wall {
         name: "tidegate",
         folder: "crates/tidegate",
         floor: 5,
@@ -451,6 +448,9 @@ pub(crate) const WALLS: &[Wall] = &[
             "metrics-page",
             "diagnosis",
             "state-archive",
+            "state-folder",
+            "policy-lists",
+            "start-privileges",
             "terminal-text",
             "door-dns",
             "door-pixel",

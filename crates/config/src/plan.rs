@@ -158,6 +158,12 @@ impl Plan {
         DOOR_SECTIONS.iter().any(|door| (door.has_passwords)(&self.file))
     }
 
+    /// Settings that the resolver is built from: the DNS door's section, or its defaults when only
+    /// other doors resolve names.
+    pub fn resolver_settings(&self) -> resolver::ResolverSettings {
+        self.file.dns.clone().unwrap_or_default().resolver()
+    }
+
     /// The folder that relative paths of the file start from: the file's own, or the state folder
     /// for the embedded default.
     pub fn base<'p>(&'p self, state_dir: &'p Path) -> &'p Path {

@@ -5,10 +5,10 @@
 //! Called by the admin API's handle, and at the start.
 
 use super::RunningApp;
-use super::state::replace_file;
 use admin::NameAllow;
 use policy::{ALLOWS_MAX, AllowUntil, AllowedClients, AllowsFull, Policy, TemporaryAllow};
 use serde_json::{Value as Json, json};
+use state_folder::replace_file;
 use std::fmt::Display;
 use std::io::{ErrorKind, Read};
 use std::net::IpAddr;

@@ -5,7 +5,7 @@
 //! cache is kept in the state folder then. What cannot be read
 //! or written is told and does no other harm. Called at the start, by the clock, and at the end.
 
-use super::{RunningApp, RunningDoors, effective};
+use super::{RunningApp, RunningDoors};
 use config::Plan;
 use resolver::{CacheId, CacheStats, DumpFile};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -46,7 +46,7 @@ impl RunningApp {
             return Vec::new();
         };
         let folder = self.state.path().join("dns-cache");
-        let count = effective::resolver_settings(plan).caches.len() as u16;
+        let count = plan.resolver_settings().caches.len() as u16;
         let dumps = dns.foreign.as_ref().map_or(&[][..], door_dns::ForeignConfig::dumps);
         let one = |cache: CacheId| {
             let named = dumps.iter().find(|it| it.cache == cache);

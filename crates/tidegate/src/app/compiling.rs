@@ -1,11 +1,11 @@
 //! The policy of a plan: its lists read and compiled, or taken from the snapshot.
 
-use super::lists::{self, ListTexts, RulesOrigin};
 use super::{allows, block_page, scripts, shared_tables};
 use ::signer::SealedMemory;
 use command_output::CommandFailure;
 use config::Plan;
 use policy::{ClientProfiles, Policy, VerdictHook};
+use policy_lists::{ListTexts, RulesOrigin};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) struct CompiledPolicy {
 
 /// The lists of a plan; what is wrong with some of them is the failure of all.
 pub(crate) fn read_lists(plan: &Plan, state_dir: &Path) -> Result<ListTexts, CommandFailure> {
-    let texts = lists::read(plan, state_dir);
+    let texts = policy_lists::read(plan, state_dir);
     if texts.problems.is_empty() {
         Ok(texts)
     } else {

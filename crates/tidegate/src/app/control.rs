@@ -2,8 +2,6 @@
 
 use super::http::BoundListeners;
 use super::reload::size;
-use super::state::{ADDRESS_FILE, replace_file};
-use super::subscriptions::ShrinkRule;
 use super::{RunningApp, RunningDoors, cache_index, stores, why};
 use admin::model::{
     self, ConfigText, DnsCacheInfo, ListInfo, ListUpdateOutcome, ListenerInfo, ReloadOutcome,
@@ -15,7 +13,9 @@ use admin::{
 };
 use door_gateway::{ForecastQuestion, GatewayForecast};
 use policy::{AllowUntil, AllowedClients};
+use policy_lists::ShrinkRule;
 use resolver::{FlushIn, FlushScope, UpstreamStanding};
+use state_folder::{ADDRESS_FILE, replace_file};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
@@ -236,10 +236,10 @@ impl ProgramControl for ControlHandle {
             .zip(0..)
             .map(|((report, settings), number)| ListInfo {
                 kind: report.kind.to_string(),
-                from: super::lists::origin_of(settings),
+                from: policy_lists::origin_of(settings),
                 changed_at: policy.list_changed_ms(ListId(number)).map(admin::iso),
                 subscription: self.0.subscriptions.state(&report.name),
-                ..super::lists::list_info(report)
+                ..policy_lists::list_info(report)
             })
             .map(|list| {
                 let subscription = list.subscription.as_ref();

@@ -10,12 +10,6 @@ use policy::BlockStyle;
 use std::net::IpAddr;
 use vocab::Scheme;
 
-/// Returns what the resolver is built from: the DNS door's section, or its defaults when only other
-/// doors resolve names.
-pub(super) fn resolver_settings(plan: &Plan) -> resolver::ResolverSettings {
-    plan.file.dns.clone().unwrap_or_default().resolver()
-}
-
 /// The block style as it works out. Browsers ask at ports 80 and 443, so for `auto` a pixel door
 /// elsewhere is worth no connection; whoever writes `pixel` knows of a redirect.
 pub(super) fn effective_style(plan: &Plan) -> BlockStyle {

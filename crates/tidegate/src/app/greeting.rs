@@ -2,9 +2,9 @@
 
 use super::RunningApp;
 use super::doors::{DoorEntry, SAMPLE};
-use super::lists::RulesOrigin;
 use super::reload::size;
 use admin::TOKEN_FILE;
+use policy_lists::RulesOrigin;
 use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::PoisonError;

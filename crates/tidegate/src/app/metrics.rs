@@ -9,6 +9,7 @@ use super::reload::size;
 use super::stores;
 use ::signer::SignerCounts;
 use door_gateway::{GuardCounts, PatternHits};
+use fetch::FetchRecord;
 use http_engine::UnfinishedCounts;
 use ledger::Collector;
 use ledger::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
@@ -16,8 +17,8 @@ use ledger::prometheus_client::metrics::MetricType;
 use ledger::prometheus_client::metrics::counter::ConstCounter;
 use ledger::prometheus_client::metrics::gauge::ConstGauge;
 use metrics_page::{
-    BuildFacts, CertificateEnds, ConnectionFigures, DoorConnections, ListFigures, ListRow,
-    PoolFigures, ProcessFigures, ServedCertificate, StoreFigures, UpstreamFigures,
+    BuildFacts, CertificateEnds, ConnectionFigures, DoorConnections, FetchedRow, ListFigures,
+    ListRow, PoolFigures, ProcessFigures, ServedCertificate, StoreFigures, UpstreamFigures,
 };
 use policy::UnfitList;
 use resolver::{CacheStats, ResolverStats};
@@ -87,17 +88,26 @@ fn lists(app: &RunningApp) -> ListFigures {
         skipped: report.skipped_by_reason.iter().map(|(_, count)| u64::from(*count)).sum(),
         in_force: is_in_force(app, report),
         changed_s: policy.list_changed_ms(ListId(number)).map_or(0, |ms| ms / 1000),
-        fetched: app.subscriptions.figures(&report.name),
+        fetched: app.subscriptions.record(&report.name).map(|it| fetched(&it)),
     };
     ListFigures(policy.rules().lists().iter().zip(0..).map(row).collect())
+}
+
+/// The download of a list.
+fn fetched(record: &FetchRecord) -> FetchedRow {
+    FetchedRow {
+        fetched_s: record.version.as_ref().map_or(0, |version| version.fetched_s),
+        checked_s: record.checked_s,
+        failures: record.failures.into(),
+    }
 }
 
 /// True for a list that does what it is meant to: its text is a list, or empty on purpose, and one
 /// with a URL has been fetched.
 pub(super) fn is_in_force(app: &RunningApp, report: &policy::ListReport) -> bool {
-    let fetched = app.subscriptions.figures(&report.name);
+    let fetched = app.subscriptions.record(&report.name);
     report.unfit.is_none_or(|why| why == UnfitList::Empty)
-        && fetched.is_none_or(|it| it.fetched_s > 0)
+        && fetched.is_none_or(|it| it.version.is_some_and(|it| it.fetched_s > 0))
 }
 
 fn certificates(app: &RunningApp) -> CertificateEnds {

@@ -18,7 +18,6 @@ mod effective;
 pub(crate) mod folders;
 mod greeting;
 mod http;
-pub(crate) mod lists;
 pub(crate) mod memory;
 mod metrics;
 mod mint;
@@ -26,16 +25,12 @@ mod origins;
 pub(crate) mod panics;
 mod pools;
 pub(crate) mod private;
-pub(crate) mod privileges;
-mod randomness;
 mod reload;
 pub(crate) mod scripts;
 mod settings;
 mod shared_tables;
 pub(crate) mod signer;
-pub(crate) mod state;
 mod stores;
-pub(crate) mod subscriptions;
 pub(crate) mod upgrade;
 mod watchdog;
 pub(crate) mod why;
@@ -58,13 +53,13 @@ use http::HttpListeners;
 use ledger::Ledger;
 use metrics_page::ReloadRecord;
 use policy::Policy;
-use privileges::StartPrivileges;
+use policy_lists::Subscriptions;
 use resolver::Resolver;
-use state::StateDir;
+use start_privileges::StartPrivileges;
+use state_folder::StateDir;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
-use subscriptions::Subscriptions;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 use transport::{ClientTls, Cores, Drain, socket_transfer};
@@ -157,7 +152,8 @@ fn run_to_end(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let state =
         StateDir::open(&folder).map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))?;
     // While there is one thread: what it gives up is given up by all that come after it.
-    let start = privileges::drop_privileges(setup, &plan, &state)?;
+    let launcher = signer::launcher(setup, state.path());
+    let start = start_privileges::drop_privileges(&launcher, &plan, state.path())?;
     let log = program_log::open(&plan.file.log, plan.base(state.path()));
     let log = log.map_err(|why| CommandFailure::new(ExitReason::NotStarted, plan.locate(why)))?;
     log.take_over();
@@ -317,7 +313,7 @@ impl RunningApp {
         self.keep_caches();
         self.flush_caches();
         // Neither is of use any more; a file that cannot be removed does no harm.
-        for name in [state::ADDRESS_FILE, state::UPGRADE_SOCKET] {
+        for name in [state_folder::ADDRESS_FILE, state_folder::UPGRADE_SOCKET] {
             let _ = std::fs::remove_file(self.state.path().join(name));
         }
     }

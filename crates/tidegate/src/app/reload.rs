@@ -9,17 +9,20 @@
 use super::compiling::CompiledPolicy;
 use super::doors::{DoorsNotOpen, HttpOpening, OpenDoors, located};
 use super::http::BoundListeners;
-use super::subscriptions::ListsNotInForce;
-use super::{RunningApp, RunningDoors, lists, memory, private};
+use super::{RunningApp, RunningDoors, memory, private};
 use super::{compiling, effective};
 use ::signer::{SealedMemory, SignerStartError, SignerSuccession};
 use admin::model::{ReloadOutcome, UpdatedList};
 use config::Plan;
+use origins::Dialer;
 use policy::Policy;
+use policy_lists::{ListOwner, ListsNotInForce, Subscriptions};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
-use vocab::{Listen, Scheme};
+use transport::Drain;
+use vocab::{Listen, Now, Scheme};
 
 /// Warning of a configuration without lists.
 pub(super) const NO_LISTS: &str = "no list is configured under policy.lists: nothing is blocked";
@@ -90,10 +93,16 @@ impl RunningApp {
             .or_else(|why| if answered { Err(why) } else { Ok(SignerSuccession::NONE) })
     }
 
+    /// Takes the lists with a URL of a plan.
+    pub(super) fn subscribe(self: &Arc<Self>, plan: &Plan, now: Now) -> io::Result<()> {
+        let owner = Arc::clone(self) as Arc<dyn ListOwner>;
+        policy_lists::subscribe(owner, plan, self.state.path(), now)
+    }
+
     /// Compiles the lists as they are now, by the plan that runs, and swaps them in; says how many
     /// lists and rules there are. The doors are not touched. A reload that comes meanwhile waits,
     /// and what it brings stands last.
-    pub(super) fn reload_lists(&self) -> Result<(u32, u64), ListsNotInForce> {
+    pub(super) fn compile_lists_again(&self) -> Result<(u32, u64), ListsNotInForce> {
         let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
         let plan = self.running.lock().unwrap_or_else(PoisonError::into_inner).plan.clone();
         let before = self.policy.load_full();
@@ -113,13 +122,13 @@ impl RunningApp {
     /// each.
     pub(super) fn read_folders(&self, name: Option<&str>) -> Vec<UpdatedList> {
         let plan = self.running.lock().unwrap_or_else(PoisonError::into_inner).plan.clone();
-        let names = lists::folders(&plan, self.state.path(), name);
+        let names = policy_lists::folders(&plan, self.state.path(), name);
         if names.is_empty() {
             return Vec::new();
         }
         let sums = || self.policy.load().rules().list_digests().to_vec();
         let before = sums();
-        let failure = self.reload_lists().err().map(|why| why.to_string());
+        let failure = self.compile_lists_again().err().map(|why| why.to_string());
         let after = sums();
         let all = &plan.file.policy.lists;
         let is_same = |name: &String| {
@@ -141,7 +150,7 @@ impl RunningApp {
     /// not in force.
     pub(super) fn report_lists(&self, plan: &Plan) -> Vec<String> {
         let policy = self.policy.load();
-        let told = lists::not_in_force(plan, policy.rules());
+        let told = policy_lists::not_in_force(plan, policy.rules());
         let told: Vec<String> = told.iter().map(ToString::to_string).collect();
         for text in &told {
             log::warn!(target: "lists", "{text}");
@@ -202,7 +211,7 @@ impl RunningApp {
                 .map_err(DoorsNotOpen::Dns)?;
         } else {
             self.resolver
-                .reload(&effective::resolver_settings(&plan))
+                .reload(&plan.resolver_settings())
                 .map_err(|complaints| located(&plan, "dns", complaints))?;
         }
         self.resolver.answer_from(doors.dns.as_ref().map(|door| door.local_names()));
@@ -237,6 +246,28 @@ impl RunningApp {
         }
         running.plan = plan;
         Ok(())
+    }
+}
+
+impl ListOwner for RunningApp {
+    fn subscriptions(&self) -> &Subscriptions {
+        &self.subscriptions
+    }
+
+    fn list_dialer(&self) -> Dialer {
+        self.dialer()
+    }
+
+    fn list_drain(&self) -> Drain {
+        self.drain.clone()
+    }
+
+    fn reload_lists(&self) -> Result<(u32, u64), ListsNotInForce> {
+        self.compile_lists_again()
+    }
+
+    fn note_list(&self, subject: &str, text: &str) {
+        self.ledger.note(transport::clock::now(), None, subject, text);
     }
 }
 

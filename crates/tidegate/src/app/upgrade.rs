@@ -7,7 +7,6 @@
 //! upgrade`; called by the start and by a thread of its own.
 
 use super::RunningApp;
-use super::state::UPGRADE_SOCKET;
 use crate::cli::{CommandFailure, ExitReason};
 use admin::AdminToken;
 use hot_restart::service_manager::{ServiceNews, tell};
@@ -16,6 +15,7 @@ use hot_restart::{
 };
 use ledger::FileSharing;
 use rustix::fd::{AsFd, OwnedFd};
+use state_folder::UPGRADE_SOCKET;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -2,12 +2,12 @@
 
 use super::lists::OutputForm;
 use super::{CommandFailure, CommandSetup, ExitReason, difference};
+use crate::app;
 use crate::app::doors::HTTP_DOORS;
-use crate::app::subscriptions::Subscription;
-use crate::app::{self, lists};
 use clap::Args;
 use config::Plan;
 use file_access::private_files::PrivateFiles;
+use policy_lists::Subscription;
 use serde_json::json;
 use signer::CaCertificate;
 use std::path::Path;
@@ -47,7 +47,7 @@ pub(super) fn check(setup: &CommandSetup, args: &CheckArgs) -> Result<(), Comman
     }
     refuse_warnings(&warnings, args)?;
     print_missing_lists(&plan, &state);
-    if let Some(line) = app::privileges::foretold(&plan, &state) {
+    if let Some(line) = start_privileges::foretold(&plan, &state) {
         println!("{line}");
     }
     println!("{}: fine", plan.source.display());
@@ -87,11 +87,11 @@ fn print_json(
 fn judge(setup: &CommandSetup) -> Result<(Plan, Vec<String>), CommandFailure> {
     let plan = setup.plan()?;
     let state = setup.state_dir(&plan);
-    let texts = lists::read(&plan, &state);
+    let texts = policy_lists::read(&plan, &state);
     let rules = texts.compile();
     let (mut complaints, mut remarks) = (texts.problems, texts.remarks);
-    complaints.extend(lists::not_in_force(&plan, &rules));
-    remarks.extend(lists::without_rules(&rules));
+    complaints.extend(policy_lists::not_in_force(&plan, &rules));
+    remarks.extend(policy_lists::without_rules(&rules));
     drop(rules);
     let base = plan.base(&state);
     let private = app::private::paths(&plan, &state, setup);
@@ -103,7 +103,7 @@ fn judge(setup: &CommandSetup) -> Result<(Plan, Vec<String>), CommandFailure> {
     let dns = plan.file.dns.as_ref().map(|dns| door_dns::check_files(dns, base));
     let dns = dns.into_iter().flatten().map(|complaint| complaint.under(Door::Dns.as_str()));
     complaints.extend(named.chain(dns).map(|complaint| plan.locate(complaint)));
-    complaints.extend(app::privileges::bad_account(&plan));
+    complaints.extend(start_privileges::bad_account(&plan));
     complaints.extend(app::scripts::decision_script(&plan, &state, None).err());
     complaints.extend(app::block_page::read(&plan, &state).err().unwrap_or_default());
     if !complaints.is_empty() {
@@ -128,8 +128,8 @@ fn warnings(setup: &CommandSetup, plan: &Plan, state: &Path) -> Vec<String> {
     lines.extend(told.map(|told| told.to_string()));
     lines.extend(diagnosis::readable_secrets(plan, state, app::private::secrets(plan)));
     lines.extend(diagnosis::unusable_listeners(plan, state));
-    lines.extend(app::privileges::warnings(plan, state));
-    lines.extend(app::state::problems(state));
+    lines.extend(start_privileges::warnings(plan, state));
+    lines.extend(state_folder::problems(state));
     let age = CaCertificate::read(&state.join("ca"))
         .and_then(|ca| ca.warning(transport::clock::now().unix_secs()));
     lines.extend(age.map(|age| format!("{}: {age}", state.join("ca/ca.pem").display())));

@@ -3,11 +3,11 @@
 
 use super::answered_from::{PolicyAnswers, PolicySource};
 use super::{CommandFailure, CommandSetup, ExitReason};
-use crate::app::subscriptions::{ShrinkRule, Subscription, UpdateRefusal, update_offline};
-use crate::app::{lists, read_lists};
+use crate::app::read_lists;
 use admin::model::{ListInfo, ListUpdateOutcome, ListsInfo, UpdateRequest, UpdatedList};
 use control_client::{AbsentReason, RunningTidegate, refused};
 use http::Method;
+use policy_lists::{ShrinkRule, Subscription, UpdateRefusal, update_offline};
 use serde_json::{from_value, json};
 use std::path::Path;
 
@@ -45,7 +45,7 @@ pub(super) fn stats(
             let told = rules.lists().iter().map(|report| {
                 let subscription = subscriptions.iter().find(|it| it.name == report.name);
                 let subscription = subscription.map(Subscription::info);
-                ListInfo { subscription, ..lists::list_info(report) }
+                ListInfo { subscription, ..policy_lists::list_info(report) }
             });
             let told: Vec<ListInfo> = told.collect();
             if form == OutputForm::Json {
@@ -83,7 +83,7 @@ pub(super) fn update(
         Err(AbsentReason::NotStarted(_) | AbsentReason::Silent(..)) => {
             let mut wanted = Subscription::all(&plan, &state);
             wanted.retain(|it| which.list.as_ref().is_none_or(|name| it.name == *name));
-            let folders = lists::folders(&plan, &state, which.list.as_deref());
+            let folders = policy_lists::folders(&plan, &state, which.list.as_deref());
             if wanted.is_empty() && folders.is_empty() {
                 return Err(CommandFailure::new(
                     ExitReason::Wrong,
@@ -129,10 +129,10 @@ pub(super) fn update(
 
 /// One list file, whether or not a configuration names it.
 pub(super) fn test(file: &Path, form: OutputForm) -> Result<(), CommandFailure> {
-    let rules = lists::compile_file(file).map_err(|what| {
+    let rules = policy_lists::compile_file(file).map_err(|what| {
         CommandFailure::new(ExitReason::Wrong, format_args!("{}: {what}", file.display()))
     })?;
-    let told: Vec<ListInfo> = rules.lists().iter().map(lists::list_info).collect();
+    let told: Vec<ListInfo> = rules.lists().iter().map(policy_lists::list_info).collect();
     match form {
         OutputForm::Json => println!("{:#}", json!({ "lists": told })),
         OutputForm::Lines => {

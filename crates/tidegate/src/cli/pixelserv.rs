@@ -7,9 +7,9 @@
 
 use super::{CommandFailure, CommandSetup, ExitReason};
 use crate::app;
-use crate::app::state::replace_file;
 use clap::{ArgAction, Parser};
 use config::{OnwardLink, PixelservOptions};
+use state_folder::replace_file;
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::io;

@@ -4,10 +4,10 @@
 //! in its service. What it says until it serves is shown here.
 
 use super::{CommandFailure, CommandSetup, ExitReason};
-use crate::app::state::UPGRADE_SOCKET;
 use crate::app::upgrade::{TAKES_OVER, TOOK_OVER};
 use clap::Args;
 use hot_restart::{RunningPredecessor, RunningProcess};
+use state_folder::UPGRADE_SOCKET;
 use std::fmt::Display;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;

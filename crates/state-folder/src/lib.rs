@@ -1,12 +1,19 @@
 //! The state folder: made on first use, readable by its owner alone, used by one process.
+//!
+//! [`StateDir`] holds its lock, and looks after the format and the rights of what is in it; a
+//! folder in use, of another format, or half restored is refused. Called by the binary, and by
+//! commands that work where nothing runs.
 
-use ::signer::CaCertificate;
+#[macro_use]
+extern crate command_output;
+
 use admin::AdminToken;
-pub(crate) use control_client::ADDRESS_FILE;
+pub use control_client::ADDRESS_FILE;
 use control_client::LOCK_FILE;
 use durable_file::{FileReplacement, NameDurability};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use signer::CaCertificate;
 use state_archive::FormatError;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -16,8 +23,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The socket in the state folder at which the next process asks for this one's place.
-pub(crate) const UPGRADE_SOCKET: &str = "upgrade.socket";
-/// How often, and how long, a start waits for commands that look whether the lock is held.
+pub const UPGRADE_SOCKET: &str = "upgrade.socket";
+/// Number of times, and time, that a start waits for commands that look whether the lock is held.
 const LOOKS_MAX: u32 = 10;
 const LOOK: Duration = Duration::from_millis(10);
 /// Time for which a process whose place was not taken waits for the folder.
@@ -34,15 +41,15 @@ const FILES_MAX: usize = 10_000;
 
 /// The folder, and the lock that says it is in use; freed when this is dropped.
 #[derive(Debug)]
-pub(crate) struct StateDir {
+pub struct StateDir {
     path: PathBuf,
     /// None while another process takes this one's place.
     lock: Mutex<Option<File>>,
 }
 
-/// Why the folder cannot be used.
+/// Reasons why the folder cannot be used.
 #[derive(Debug)]
-pub(crate) enum StateError {
+pub enum StateError {
     /// Cannot be made or written.
     NotWritable(PathBuf, io::Error),
     /// Another Tidegate uses it.
@@ -55,7 +62,7 @@ pub(crate) enum StateError {
 
 impl StateDir {
     /// Makes the folder if need be (mode 0700) and takes its lock.
-    pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
+    pub fn open(path: &Path) -> Result<Self, StateError> {
         let failed = |error| StateError::NotWritable(path.into(), error);
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
         let mut options = OpenOptions::new();
@@ -94,13 +101,13 @@ impl StateDir {
     }
 
     /// Leaves the folder to the process that takes this one's place.
-    pub(crate) fn release(&self) {
+    pub fn release(&self) {
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Takes the folder again, where none has come in this one's place. One that gives up holds it
     /// until it has ended.
-    pub(crate) fn take_again(&self) {
+    pub fn take_again(&self) {
         let end = Instant::now() + TAKE_AGAIN_MAX;
         let taken = loop {
             match Self::open(&self.path) {
@@ -118,7 +125,7 @@ impl StateDir {
     }
 
     /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }
@@ -170,7 +177,7 @@ fn close(path: &Path) {
 }
 
 /// Faults of what stands in a state folder: Tidegate would run without these.
-pub(crate) fn problems(state: &Path) -> Vec<String> {
+pub fn problems(state: &Path) -> Vec<String> {
     let authority = CaCertificate::find_error(&state.join("ca")).map(|why| why.to_string());
     let token = AdminToken::find_error(state).map(|why| why.to_string());
     authority.into_iter().chain(token).collect()
@@ -178,7 +185,7 @@ pub(crate) fn problems(state: &Path) -> Vec<String> {
 
 /// Replaces a file as a whole, readable by its owner alone: a reader, or a crash, sees the old one
 /// or the new one.
-pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let durability = NameDurability::Left;
     FileReplacement { durability, ..FileReplacement::private(path) }.write(bytes).map(drop)
 }

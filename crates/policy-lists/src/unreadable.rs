@@ -9,24 +9,42 @@ use std::io;
 
 /// A list that could not be read.
 #[derive(Debug)]
-pub(crate) enum ListReadError {
+pub enum ListReadError {
     /// The system's reason.
     Io(io::Error),
     /// The file is larger than its list may be.
-    TooLarge { bytes: u64, bytes_max: u64 },
+    TooLarge {
+        /// Size of the file.
+        bytes: u64,
+        /// Most that it may have.
+        bytes_max: u64,
+    },
     /// The text is no list.
     Unfit(UnfitList),
     /// The folder has more lists than are read.
-    TooManyFiles { files_max: usize },
+    TooManyFiles {
+        /// Most that are read.
+        files_max: usize,
+    },
     /// With this file the folder is larger than its list may be.
-    FolderTooLarge { file: String, bytes_max: u64 },
+    FolderTooLarge {
+        /// The first file that is too much.
+        file: String,
+        /// Most that the folder may have.
+        bytes_max: u64,
+    },
     /// A file of the folder could not be read.
-    InFile { file: String, why: Box<Self> },
+    InFile {
+        /// Name of the file.
+        file: String,
+        /// The reason.
+        why: Box<Self>,
+    },
 }
 
 impl ListReadError {
     /// The same of a file in a folder.
-    pub(super) fn in_file(file: &str, why: impl Into<Self>) -> Self {
+    pub(crate) fn in_file(file: &str, why: impl Into<Self>) -> Self {
         Self::InFile { file: file.to_owned(), why: Box::new(why.into()) }
     }
 }

@@ -7,8 +7,9 @@
 
 use super::failure::{ListFetchError, ListsNotInForce};
 use super::fetching::{self, ShrinkRule, fetch};
-use super::{FetchOutcome, ItemActivity, RunningApp, Subscription, UpdateOrder, timetable};
-use crate::app::randomness::random;
+use super::{FetchOutcome, ItemActivity, Subscription, UpdateOrder, timetable};
+use crate::owner::ListOwner;
+use crate::randomness::random;
 use fetch::FileOutcome;
 use origins::Origins;
 use std::io;
@@ -31,26 +32,29 @@ const SETTLE_MAX: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_mins(5);
 
 /// Starts it.
-pub(super) fn start(app: Arc<RunningApp>, orders: mpsc::Receiver<UpdateOrder>) -> io::Result<()> {
+pub(crate) fn start(
+    owner: Arc<dyn ListOwner>,
+    orders: mpsc::Receiver<UpdateOrder>,
+) -> io::Result<()> {
     std::thread::Builder::new().name("lists".into()).spawn(move || {
         // A local runtime cannot leave its thread, so it is built here.
         match Builder::new_current_thread().enable_all().build_local(LocalOptions::default()) {
-            Ok(runtime) => runtime.block_on(run(app, orders)),
+            Ok(runtime) => runtime.block_on(run(owner, orders)),
             Err(why) => {
                 let why = format!("lists cannot be fetched: {why}; restart Tidegate");
                 log::error!(target: "lists", "{why}");
-                *app.subscriptions.problem() = Some(why);
+                *owner.subscriptions().problem() = Some(why);
             }
         }
     })?;
     Ok(())
 }
 
-async fn run(app: Arc<RunningApp>, mut orders: mpsc::Receiver<UpdateOrder>) {
-    let origins = Rc::new(Origins::new(app.dialer(), fetching::limits()));
-    let drain = app.drain.clone();
+async fn run(owner: Arc<dyn ListOwner>, mut orders: mpsc::Receiver<UpdateOrder>) {
+    let origins = Rc::new(Origins::new(owner.list_dialer(), fetching::limits()));
+    let drain = owner.list_drain();
     let mut work = FetchWork {
-        app: Arc::clone(&app),
+        owner: Arc::clone(&owner),
         origins,
         fetching: JoinSet::new(),
         compiling: JoinSet::new(),
@@ -64,7 +68,7 @@ async fn run(app: Arc<RunningApp>, mut orders: mpsc::Receiver<UpdateOrder>) {
         let wake = work.next_wake();
         tokio::select! {
             () = drain.started() => return,
-            () = app.subscriptions.changed.notified() => {}
+            () = owner.subscriptions().changed.notified() => {}
             order = orders.recv() => match order {
                 Some(order) => work.accept(order),
                 None => return,
@@ -84,7 +88,7 @@ async fn run(app: Arc<RunningApp>, mut orders: mpsc::Receiver<UpdateOrder>) {
 
 /// Holds what is under way.
 struct FetchWork {
-    app: Arc<RunningApp>,
+    owner: Arc<dyn ListOwner>,
     origins: Rc<Origins>,
     fetching: JoinSet<FetchDone>,
     compiling: JoinSet<Result<String, ListsNotInForce>>,
@@ -108,7 +112,7 @@ struct ListWaiter {
 
 impl FetchWork {
     fn accept(&mut self, order: UpdateOrder) {
-        for item in self.app.subscriptions.items().iter_mut() {
+        for item in self.owner.subscriptions().items().iter_mut() {
             if !order.paths.contains(&item.subscription.path) {
                 continue;
             }
@@ -126,7 +130,7 @@ impl FetchWork {
 
     fn start_fetches(&mut self) {
         let now_s = transport::clock::now().unix_secs();
-        let mut items = self.app.subscriptions.items();
+        let mut items = self.owner.subscriptions().items();
         while self.fetching.len() < FETCHING_MAX {
             let next = items
                 .iter_mut()
@@ -150,7 +154,7 @@ impl FetchWork {
     fn fetched(&mut self, done: FetchDone) {
         let FetchDone { subscription: what, result } = done;
         let record = what.record();
-        let mut items = self.app.subscriptions.items();
+        let mut items = self.owner.subscriptions().items();
         // A reload may have taken it away, or given it other bounds.
         if let Some(item) = items.iter_mut().find(|item| item.subscription.path == what.path) {
             item.doing = ItemActivity::Waiting;
@@ -162,7 +166,7 @@ impl FetchWork {
                     Some(_) => format!("{why}; the last good one stays in force"),
                     None => format!("{why}; nothing of it is in force"),
                 };
-                report(&self.app, &what.name, &text);
+                report(&*self.owner, &what.name, &text);
             }
             item.due_s = timetable::due_s(&record, what.refresh, random());
             item.record = record;
@@ -192,15 +196,15 @@ impl FetchWork {
         let is_time =
             self.fetching.is_empty() || self.compile_at().is_some_and(|at| at <= Instant::now());
         let Some((_, names)) = self.changed.take_if(|_| is_time) else { return };
-        let app = Arc::clone(&self.app);
+        let owner = Arc::clone(&self.owner);
         self.compiling.spawn_blocking(move || {
-            let (lists, rules) = app.reload_lists()?;
+            let (lists, rules) = owner.reload_lists()?;
             Ok(format!("fetched {}: {lists} lists, {rules} rules", names.join(", ")))
         });
     }
 
     fn compiled(&mut self, result: Result<String, ListsNotInForce>) {
-        let mut trouble = self.app.subscriptions.problem();
+        let mut trouble = self.owner.subscriptions().problem();
         match result {
             Ok(done) => {
                 log::info!(target: "lists", "{done}");
@@ -219,7 +223,7 @@ impl FetchWork {
         if self.changed.is_some() || !self.compiling.is_empty() {
             return;
         }
-        let items = self.app.subscriptions.items();
+        let items = self.owner.subscriptions().items();
         self.waiters.retain_mut(|errand| {
             // A reload may have taken away what is waited for.
             errand
@@ -243,7 +247,7 @@ impl FetchWork {
         let now_s = transport::clock::now().unix_secs();
         let mut sleep = LOOK_AGAIN;
         if self.fetching.len() < FETCHING_MAX {
-            for item in self.app.subscriptions.items().iter() {
+            for item in self.owner.subscriptions().items().iter() {
                 if item.doing == ItemActivity::Waiting {
                     sleep = sleep.min(Duration::from_secs(item.due_s.saturating_sub(now_s)));
                 }
@@ -255,7 +259,7 @@ impl FetchWork {
 }
 
 /// Says it in the log and in the notes.
-fn report(app: &RunningApp, name: &str, text: &str) {
+fn report(owner: &dyn ListOwner, name: &str, text: &str) {
     log::warn!(target: "lists", "list {name}: {text}");
-    app.ledger.note(transport::clock::now(), None, &format!("list {name}"), text);
+    owner.note_list(&format!("list {name}"), text);
 }

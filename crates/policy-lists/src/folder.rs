@@ -3,19 +3,19 @@
 //! It looks at names, one level deep, and opens nothing but files that it takes. What is in them is
 //! for the policy to read, each file by itself. Called for each list whose path is a folder.
 
-use super::fit;
-use super::unreadable::ListReadError;
+use crate::texts::fit;
+use crate::unreadable::ListReadError;
 use policy::ListFile;
 use std::path::{Path, PathBuf};
 
 /// Most files of a folder: one with more was meant to be another.
 const FILES_MAX: usize = 1000;
-/// What the name of a file ends in that is taken.
+/// Endings of the names of files that are taken.
 const ENDINGS: [&str; 3] = ["txt", "list", "hosts"];
 
 /// The files of a folder that are taken, in the order of their names. Hidden files, those with
 /// another ending and what is no file are left out; a link counts as what it leads to.
-pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, ListReadError> {
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>, ListReadError> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
@@ -37,7 +37,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, ListReadError> {
 
 /// The texts of these files one behind the other, of no more than so many bytes, and where each
 /// ends.
-pub(super) fn read(
+pub(crate) fn read(
     files: &[PathBuf],
     bytes_max: u64,
 ) -> Result<(Vec<u8>, Vec<ListFile>), ListReadError> {

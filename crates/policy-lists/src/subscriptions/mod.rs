@@ -8,17 +8,16 @@
 mod failure;
 mod fetching;
 mod thread;
-pub(crate) mod timetable;
+mod timetable;
 
-pub(crate) use failure::{ListsNotInForce, UpdateRefusal};
-pub(crate) use fetching::{ShrinkRule, update_offline};
+pub use failure::{BadAuthorities, ListFetchError, ListsNotInForce, UpdateRefusal};
+pub use fetching::{ShrinkRule, update_offline};
 
-use super::RunningApp;
+use crate::owner::ListOwner;
+use crate::randomness::random;
 use admin::model;
 use config::Plan;
-use failure::ListFetchError;
 use fetch::{BadUrl, FetchRecord, FileOutcome, Url};
-use metrics_page::FetchedRow;
 use policy::ListSettings;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -42,8 +41,9 @@ const ORDER_WAIT: Duration = Duration::from_mins(1);
 
 /// A list with a URL, as a configuration has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Subscription {
-    pub(crate) name: String,
+pub struct Subscription {
+    /// Name in the configuration.
+    pub name: String,
     pub(crate) url: Url,
     /// Where its text is kept.
     pub(crate) path: PathBuf,
@@ -56,14 +56,16 @@ pub(crate) struct Subscription {
 
 /// Outcome of a fetch, or why nothing did.
 #[derive(Clone, Debug)]
-pub(crate) struct FetchOutcome {
-    pub(crate) name: String,
-    pub(crate) result: Result<FileOutcome, ListFetchError>,
+pub struct FetchOutcome {
+    /// Name of the list.
+    pub name: String,
+    /// Outcome, or the failure.
+    pub result: Result<FileOutcome, ListFetchError>,
 }
 
 /// All subscriptions of the running program.
 #[derive(Default)]
-pub(super) struct Subscriptions {
+pub struct Subscriptions {
     items: Mutex<Vec<SubscriptionItem>>,
     /// Told when `items` are others.
     changed: Notify,
@@ -110,7 +112,7 @@ impl From<FetchOutcome> for model::UpdatedList {
 
 impl Subscription {
     /// The subscription that a list is, if it is one.
-    pub(crate) fn of(list: &ListSettings, state_dir: &Path) -> Option<Result<Self, BadUrl>> {
+    pub fn of(list: &ListSettings, state_dir: &Path) -> Option<Result<Self, BadUrl>> {
         let text = list.url.as_deref()?;
         Some(Url::parse(text.trim()).map(|url| {
             let path = state_dir.join(FOLDER).join(file_name(&list.name, &url));
@@ -127,7 +129,7 @@ impl Subscription {
     }
 
     /// Returns those of a plan; URLs that cannot be asked are refused where lists are read.
-    pub(crate) fn all(plan: &Plan, state_dir: &Path) -> Vec<Self> {
+    pub fn all(plan: &Plan, state_dir: &Path) -> Vec<Self> {
         let lists = plan.file.policy.lists.iter();
         let all = lists.filter_map(|list| Self::of(list, state_dir)?.ok());
         let base = plan.base(state_dir);
@@ -135,13 +137,13 @@ impl Subscription {
     }
 
     /// Returns what is known of it.
-    pub(crate) fn record(&self) -> FetchRecord {
+    pub fn record(&self) -> FetchRecord {
         FetchRecord::read(&self.path, &self.url.to_string()).unwrap_or_default()
     }
 
     /// State of the subscription by its record; the next try is told without the jitter, which only
     /// the running program knows.
-    pub(crate) fn info(&self) -> model::SubscriptionInfo {
+    pub fn info(&self) -> model::SubscriptionInfo {
         let record = self.record();
         let version = record.version.as_ref();
         let at = |seconds: u64| (seconds > 0).then(|| admin::iso(seconds * 1000));
@@ -159,7 +161,7 @@ impl Subscription {
 
     /// The last good text; none if there is none, or if it is not the one that the configuration
     /// pins.
-    pub(crate) fn stored(&self) -> Option<Vec<u8>> {
+    pub fn stored(&self) -> Option<Vec<u8>> {
         let size = std::fs::metadata(&self.path).ok()?.len();
         if size > self.size_max {
             return None;
@@ -198,12 +200,12 @@ impl Subscriptions {
     }
 
     /// All lists are in force: a reload has read them.
-    pub(super) fn all_in_force(&self) {
+    pub fn all_in_force(&self) {
         *self.problem() = None;
     }
 
     /// Fetches nothing any more: another process does.
-    pub(super) fn end(&self) {
+    pub fn end(&self) {
         self.set(Vec::new(), 0);
     }
 
@@ -221,7 +223,7 @@ impl Subscriptions {
                 }
                 item
             } else {
-                let (record, chance) = (what.record(), super::randomness::random());
+                let (record, chance) = (what.record(), random());
                 let due_s = timetable::due_at_start_s(&record, what.refresh, chance, now_s);
                 let what = Arc::new(what);
                 SubscriptionItem {
@@ -239,12 +241,12 @@ impl Subscriptions {
     }
 
     /// True if there is any, or one of this name.
-    pub(super) fn has(&self, name: Option<&str>) -> bool {
+    pub fn has(&self, name: Option<&str>) -> bool {
         self.items().iter().any(|item| name.is_none_or(|name| item.subscription.name == name))
     }
 
     /// Returns how the list of this name is kept; none if it is no subscription.
-    pub(super) fn state(&self, name: &str) -> Option<model::SubscriptionInfo> {
+    pub fn state(&self, name: &str) -> Option<model::SubscriptionInfo> {
         let items = self.items();
         let item = items.iter().find(|item| item.subscription.name == name)?;
         let (record, version) = (&item.record, item.record.version.as_ref());
@@ -261,20 +263,14 @@ impl Subscriptions {
         })
     }
 
-    /// The download of a list, as the metrics page tells it.
-    pub(super) fn figures(&self, name: &str) -> Option<FetchedRow> {
+    /// Returns what is known of the downloads of a list; none if it is no subscription.
+    pub fn record(&self, name: &str) -> Option<FetchRecord> {
         let items = self.items();
-        let record = &items.iter().find(|item| item.subscription.name == name)?.record;
-        let fetched_s = record.version.as_ref().map_or(0, |version| version.fetched_s);
-        Some(FetchedRow {
-            fetched_s,
-            checked_s: record.checked_s,
-            failures: record.failures.into(),
-        })
+        Some(items.iter().find(|item| item.subscription.name == name)?.record.clone())
     }
 
     /// Returns what the operator should know.
-    pub(super) fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<String> {
         let items = self.items();
         let warnings = items.iter().filter_map(|item| warning(&item.subscription, &item.record));
         warnings.chain(self.problem().clone()).collect()
@@ -282,7 +278,7 @@ impl Subscriptions {
 
     /// Has lists fetched now (all of them, or the one of this name) and waits for that; none if
     /// that takes too long.
-    pub(super) fn update(
+    pub fn update(
         &self,
         name: Option<&str>,
         smaller: ShrinkRule,
@@ -318,23 +314,27 @@ pub(crate) fn warning(what: &Subscription, record: &FetchRecord) -> Option<Strin
     }
 }
 
-impl RunningApp {
-    /// Takes the subscriptions of a plan; the first ever has the thread start that fetches them.
-    pub(super) fn subscribe(self: &Arc<Self>, plan: &Plan, now: Now) -> io::Result<()> {
-        let all = Subscription::all(plan, self.state.path());
-        fetching::sweep(&self.state.path().join(FOLDER), &all, now);
-        let is_needed = !all.is_empty() && self.subscriptions.orders.get().is_none();
-        self.subscriptions.set(all, now.unix_secs());
-        if is_needed {
-            let (orders, taken) = mpsc::channel(ORDERS_MAX);
-            thread::start(Arc::clone(self), taken).map_err(|why| {
-                io::Error::new(why.kind(), format!("no thread for fetching lists: {why}"))
-            })?;
-            // Reloads queue up, so nobody else has set it meanwhile.
-            let _ = self.subscriptions.orders.set(orders);
-        }
-        Ok(())
+/// Takes the subscriptions of a plan; the first ever has the thread start that fetches them.
+pub fn subscribe(
+    owner: Arc<dyn ListOwner>,
+    plan: &Plan,
+    state_dir: &Path,
+    now: Now,
+) -> io::Result<()> {
+    let all = Subscription::all(plan, state_dir);
+    fetching::sweep(&state_dir.join(FOLDER), &all, now);
+    let subscriptions = owner.subscriptions();
+    let is_needed = !all.is_empty() && subscriptions.orders.get().is_none();
+    subscriptions.set(all, now.unix_secs());
+    if is_needed {
+        let (orders, taken) = mpsc::channel(ORDERS_MAX);
+        thread::start(Arc::clone(&owner), taken).map_err(|why| {
+            io::Error::new(why.kind(), format!("no thread for fetching lists: {why}"))
+        })?;
+        // Reloads queue up, so nobody else has set it meanwhile.
+        let _ = subscriptions.orders.set(orders);
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -8,10 +8,6 @@
 
 mod needs;
 
-use super::signer;
-use super::state::StateDir;
-use crate::cli::CommandSetup;
-use ::signer::SignerLauncher;
 use command_output::{CommandFailure, ExitReason};
 use config::{FileComplaint, LandlockMode, Plan};
 use needs::{SystemNeeds, WritablePlace};
@@ -19,6 +15,7 @@ use sandbox::{
     AccountError, Capability, FileAccess, HeldPrivileges, KernelProtection, OwnershipError,
     PrivilegePlan, ProgramStarts, SystemAccount,
 };
+use signer::{SignerLauncher, SignerProgram};
 use std::fmt::{self, Display};
 use std::fs::{OpenOptions, Permissions};
 use std::io;
@@ -36,20 +33,21 @@ const SEARCH: u32 = 1;
 
 /// Privileges as the start left them.
 #[derive(Debug)]
-pub(super) struct StartPrivileges {
+pub struct StartPrivileges {
     /// Privileges and protections until the end.
-    pub(super) held: HeldPrivileges,
+    pub held: HeldPrivileges,
     /// Notes for the operator.
-    pub(super) notes: Vec<String>,
+    pub notes: Vec<String>,
     programs: ProgramStarts,
     writable: Option<Vec<PathBuf>>,
 }
 
 /// Privileges at the start, and what was started while there were more of them.
-pub(super) struct PrivilegedStart {
-    pub(super) privileges: StartPrivileges,
+pub struct PrivilegedStart {
+    /// Privileges as they are now.
+    pub privileges: StartPrivileges,
     /// Starts signers as root; none where the process never was root.
-    pub(super) launcher: Option<SignerLauncher>,
+    pub launcher: Option<SignerLauncher>,
 }
 
 /// The account to become, where root started this; none where the process stays who it is.
@@ -72,18 +70,18 @@ fn is_root() -> bool {
 }
 
 /// Gives up what the plan does not need. The state folder is made, and belongs to the account from
-/// now on.
-pub(super) fn drop_privileges(
-    setup: &CommandSetup,
+/// now on. `launcher` is what starts signers as root, where the process is root.
+pub fn drop_privileges(
+    launcher: &SignerProgram,
     plan: &Plan,
-    state: &StateDir,
+    state: &Path,
 ) -> Result<PrivilegedStart, CommandFailure> {
     let cannot = |why: &dyn Display| CommandFailure::new(ExitReason::NotStarted, why);
     if let Some(complaint) = bad_account(plan) {
         return Err(CommandFailure::complaints(&[complaint]));
     }
     let account = account(plan).ok().flatten();
-    let needs = SystemNeeds::of(plan, state.path());
+    let needs = SystemNeeds::of(plan, state);
     let mut notes = Vec::new();
     // Root that is alone in its namespace is an ordinary user outside of it.
     let account = account.filter(|account| {
@@ -94,42 +92,42 @@ pub(super) fn drop_privileges(
         }
         may
     });
-    let mut launcher = None;
+    let mut begun = None;
     if let Some(account) = &account {
         // What cannot be given away is a fault of the disk: doors that can do without it go on.
-        let given = sandbox::give_ownership(state.path(), account, Some(c"ca"));
+        let given = sandbox::give_ownership(state, account, Some(c"ca"));
         notes.extend(given.err().map(|why| why.to_string()));
-        check_reachable(state.path(), account).map_err(|why| cannot(&why))?;
+        check_reachable(state, account).map_err(|why| cannot(&why))?;
         needs.writable_places.iter().for_each(|place| prepare(place, account));
         notes.extend(hold_certificates(&needs, account));
         notes.extend(shared_account(plan, account));
     }
-    if let Some(begun) = begin_launcher(setup, state.path(), account.as_ref()) {
-        match begun {
-            Ok(begun) => launcher = Some(begun),
+    if let Some(tried) = begin_launcher(launcher, state, account.as_ref()) {
+        match tried {
+            Ok(launcher) => begun = Some(launcher),
             Err(why) => notes.push(format!("there are no certificates of the authority: {why}")),
         }
     }
-    let programs = match launcher {
+    let programs = match begun {
         Some(_) if !needs.starts_programs => ProgramStarts::Refused,
         // Without a launcher the signer is this program's own child.
         Some(_) | None => ProgramStarts::Allowed,
     };
     // What programs write is not known here, and they would inherit the bounds.
     let is_bounded = plan.file.landlock == LandlockMode::On && !needs.starts_programs;
-    let writable = is_bounded.then(|| needs.folders(state.path()));
+    let writable = is_bounded.then(|| needs.folders(state));
     let wanted =
         PrivilegePlan { account, keep: needs.capabilities, programs, writable: writable.clone() };
     let held = wanted.apply().map_err(|why| cannot(&why))?;
     let writable = writable.filter(|_| held.has(KernelProtection::WriteBounds));
     let privileges = StartPrivileges { held, notes, programs, writable };
-    Ok(PrivilegedStart { privileges, launcher })
+    Ok(PrivilegedStart { privileges, launcher: begun })
 }
 
 /// Takes the authority's folder for root, and starts who alone may read in it. Where the service
 /// manager has such a launcher, that one is taken; where neither is possible there is none.
 fn begin_launcher(
-    setup: &CommandSetup,
+    program: &SignerProgram,
     state: &Path,
     account: Option<&SystemAccount>,
 ) -> Option<Result<SignerLauncher, NoLauncher>> {
@@ -138,9 +136,10 @@ fn begin_launcher(
     }
     account?;
     let folder = sandbox::make_folder_of_root(&state.join("ca")).map_err(NoLauncher::Folder);
-    Some(folder.and_then(|folder| {
-        SignerLauncher::start(&signer::launcher(setup, state), folder).map_err(NoLauncher::Process)
-    }))
+    Some(
+        folder
+            .and_then(|folder| SignerLauncher::start(program, folder).map_err(NoLauncher::Process)),
+    )
 }
 
 /// Reasons why there is no launcher of signers.
@@ -182,7 +181,7 @@ impl Display for UnreachableState<'_> {
 }
 
 /// The complaint about an account that cannot be used, if it is one.
-pub(crate) fn bad_account(plan: &Plan) -> Option<FileComplaint> {
+pub fn bad_account(plan: &Plan) -> Option<FileComplaint> {
     let (path, why) = account(plan).err()?;
     Some(plan.locate(Complaint::new(path, why.to_string()).remedy(why.remedy())))
 }
@@ -266,7 +265,7 @@ fn hold_certificates(needs: &SystemNeeds, account: &SystemAccount) -> Option<Str
 }
 
 /// Warnings of `check`: files that the account could not read at a reload.
-pub(crate) fn warnings(plan: &Plan, state: &Path) -> Vec<String> {
+pub fn warnings(plan: &Plan, state: &Path) -> Vec<String> {
     // An account that cannot be used is a complaint.
     let Ok(Some(account)) = account(plan) else { return Vec::new() };
     let needs = SystemNeeds::of(plan, state);
@@ -323,7 +322,7 @@ fn unwritable(place: &WritablePlace, account: &SystemAccount) -> Option<String> 
 }
 
 /// One line about what would hold, for `check`.
-pub(crate) fn foretold(plan: &Plan, state: &Path) -> Option<String> {
+pub fn foretold(plan: &Plan, state: &Path) -> Option<String> {
     let needs = SystemNeeds::of(plan, state);
     let account = account(plan).ok()?.unwrap_or_else(SystemAccount::present);
     let kept: Vec<_> = needs.capabilities.iter().map(ToString::to_string).collect();
@@ -339,7 +338,7 @@ pub(crate) fn foretold(plan: &Plan, state: &Path) -> Option<String> {
 impl StartPrivileges {
     /// Complaints about needs of the plan that were given up at the start; nothing of it is taken
     /// over.
-    pub(super) fn refuse(&self, plan: &Plan, state: &Path) -> Vec<Complaint> {
+    pub fn refuse(&self, plan: &Plan, state: &Path) -> Vec<Complaint> {
         let needs = SystemNeeds::of(plan, state);
         let restart = |path: &str, why: String| {
             Complaint::new(path, why).remedy("restart Tidegate to take this over")

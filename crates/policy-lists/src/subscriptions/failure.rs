@@ -3,10 +3,10 @@
 //! They are shown as they are: in the log, by the API and by `tidegate lists update`. Returned by
 //! the parts of [`super`].
 
-use crate::app::lists::ListReadError;
-use ::signer::SignerStartError;
+use crate::unreadable::ListReadError;
 use command_output::CommandFailure;
 use fetch::FetchFailure;
+use signer::SignerStartError;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -16,37 +16,56 @@ use transport::tls::BadPem;
 
 /// A list that was not fetched; the last good one stays.
 #[derive(Clone, Debug)]
-pub(crate) enum ListFetchError {
+pub enum ListFetchError {
     /// The server's fault, or the text's.
     Fetch(FetchFailure),
     /// All of it did not come in this time.
-    TooSlow { limit: Duration },
+    TooSlow {
+        /// The time.
+        limit: Duration,
+    },
     /// The authorities that the list names cannot be used.
-    Authorities { file: PathBuf, why: BadAuthorities },
+    Authorities {
+        /// Their file.
+        file: PathBuf,
+        /// The reason.
+        why: BadAuthorities,
+    },
     /// One of the above, and the state folder could not take it down.
-    NotNoted { why: Box<Self>, noting: Arc<io::Error> },
+    NotNoted {
+        /// The one above.
+        why: Box<Self>,
+        /// The fault of the state folder.
+        noting: Arc<io::Error>,
+    },
     /// One of the above, and taking it down was stopped by a fault.
-    NotingBroke { why: Box<Self> },
+    NotingBroke {
+        /// The one above.
+        why: Box<Self>,
+    },
 }
 
 /// A file of authorities that cannot be used.
 #[derive(Clone, Debug)]
-pub(crate) enum BadAuthorities {
+pub enum BadAuthorities {
+    /// The file cannot be read.
     Unreadable(Arc<ListReadError>),
+    /// Its certificates cannot be used.
     Pem(Arc<BadPem>),
 }
 
 /// An order to fetch lists that is not carried out.
 #[derive(Debug)]
-pub(crate) enum UpdateRefusal {
+pub enum UpdateRefusal {
     /// No list that has a URL, or none of this name.
     NoSuchList(Option<String>),
+    /// As many wait already as may.
     TooManyOrders,
 }
 
 /// Reasons why lists that are there are not in force.
 #[derive(Debug)]
-pub(crate) enum ListsNotInForce {
+pub enum ListsNotInForce {
     /// Not all could be read.
     Unreadable(CommandFailure),
     /// They are, but the signer goes on with those of before.

@@ -4,26 +4,23 @@
 //! compiled form is taken from the snapshot when its digest is the same, else compiled anew and
 //! kept. A list that cannot be read is a problem with a name and a remedy: at start and at reload
 //! nothing changes; a running Tidegate keeps the rules it has. A list that was never fetched is no
-//! problem but an empty one: [`super::subscriptions`] brings it.
+//! problem but an empty one: [`crate::subscriptions`] brings it.
 
-mod folder;
-mod unreadable;
-
-pub(crate) use unreadable::ListReadError;
-
-use super::randomness::random;
-use super::state::replace_file;
-use super::subscriptions::Subscription;
+use crate::folder;
+use crate::randomness::random;
+use crate::subscriptions::Subscription;
+use crate::unreadable::ListReadError;
 use admin::model::{ListInfo, SkippedCount, SkippedLine};
 use config::{FileComplaint, Plan};
 use policy::{ListFile, ListKind, ListReport, ListSettings, ListSource, RuleSet, UnfitList};
 use sha2::{Digest, Sha256};
+use state_folder::replace_file;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 use vocab::Complaint;
 
 /// The lists that come with the binary.
-const STARTER: &str = include_str!("../../assets/starter.txt");
+const STARTER: &str = include_str!("../assets/starter.txt");
 const SNAPSHOT_FILE: &str = "policy.snapshot";
 
 /// A list's text.
@@ -51,17 +48,17 @@ impl ListText {
 }
 
 /// All texts that could be read, and what could not.
-pub(crate) struct ListTexts {
+pub struct ListTexts {
     lists: Vec<ListText>,
     /// Lists that could not be read, with their place in the configuration.
-    pub(crate) problems: Vec<FileComplaint>,
-    /// What is no problem, but perhaps not meant: folders without any list.
-    pub(crate) remarks: Vec<String>,
+    pub problems: Vec<FileComplaint>,
+    /// Remarks on what is no problem, but perhaps not meant: folders without any list.
+    pub remarks: Vec<String>,
 }
 
 /// Where compiled rules came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RulesOrigin {
+pub enum RulesOrigin {
     /// The snapshot of an earlier start.
     Snapshot,
     /// Compiled just now.
@@ -69,7 +66,7 @@ pub(crate) enum RulesOrigin {
 }
 
 /// Reads every list that the plan names.
-pub(crate) fn read(plan: &Plan, state_dir: &Path) -> ListTexts {
+pub fn read(plan: &Plan, state_dir: &Path) -> ListTexts {
     let base = plan.base(state_dir);
     let mut texts = ListTexts { lists: Vec::new(), problems: Vec::new(), remarks: Vec::new() };
     // What stands in the configuration has not changed since that did.
@@ -115,7 +112,7 @@ pub(crate) fn read(plan: &Plan, state_dir: &Path) -> ListTexts {
 }
 
 /// Lists of a plan that are folders: all of them, or the one of this name.
-pub(crate) fn folders(plan: &Plan, state_dir: &Path, name: Option<&str>) -> Vec<String> {
+pub fn folders(plan: &Plan, state_dir: &Path, name: Option<&str>) -> Vec<String> {
     let base = plan.base(state_dir);
     let is_folder =
         |list: &&ListSettings| list.path.as_ref().is_some_and(|path| base.join(path).is_dir());
@@ -126,7 +123,7 @@ pub(crate) fn folders(plan: &Plan, state_dir: &Path, name: Option<&str>) -> Vec<
 
 /// Lists with a path that were read and of which nothing is in force, with their place in the
 /// configuration. One that is fetched tells by itself; an empty file is a list without rules.
-pub(crate) fn not_in_force(plan: &Plan, rules: &RuleSet) -> Vec<FileComplaint> {
+pub fn not_in_force(plan: &Plan, rules: &RuleSet) -> Vec<FileComplaint> {
     let lists = plan.file.policy.lists.iter().enumerate();
     let complaint = |(index, list): (usize, &ListSettings)| {
         list.path.as_ref()?;
@@ -142,7 +139,7 @@ pub(crate) fn not_in_force(plan: &Plan, rules: &RuleSet) -> Vec<FileComplaint> {
 }
 
 /// Lists whose every line was skipped, for reasons that may be right.
-pub(crate) fn without_rules(rules: &RuleSet) -> Vec<String> {
+pub fn without_rules(rules: &RuleSet) -> Vec<String> {
     let is_idle = |report: &&ListReport| {
         report.unfit.is_none()
             && u64::from(report.rules_names) + u64::from(report.rules_urls) == 0
@@ -191,7 +188,7 @@ fn changed_ms(path: &Path) -> Option<u64> {
 }
 
 /// The text of a list, unless it is none at all; an empty file is a list without rules.
-fn fit(text: Vec<u8>) -> Result<Vec<u8>, ListReadError> {
+pub(crate) fn fit(text: Vec<u8>) -> Result<Vec<u8>, ListReadError> {
     match policy::unfit(&text) {
         None | Some(UnfitList::Empty) => Ok(text),
         Some(why) => Err(ListReadError::Unfit(why)),
@@ -199,7 +196,7 @@ fn fit(text: Vec<u8>) -> Result<Vec<u8>, ListReadError> {
 }
 
 /// A file, if it is no larger than so many bytes.
-pub(super) fn read_capped(path: &Path, bytes_max: u64) -> Result<Vec<u8>, ListReadError> {
+pub(crate) fn read_capped(path: &Path, bytes_max: u64) -> Result<Vec<u8>, ListReadError> {
     let bytes = std::fs::metadata(path)?.len();
     if bytes > bytes_max {
         return Err(ListReadError::TooLarge { bytes, bytes_max });
@@ -208,7 +205,7 @@ pub(super) fn read_capped(path: &Path, bytes_max: u64) -> Result<Vec<u8>, ListRe
 }
 
 /// Content of a list, in the words of the API.
-pub(crate) fn list_info(report: &ListReport) -> ListInfo {
+pub fn list_info(report: &ListReport) -> ListInfo {
     let skipped = report
         .skipped_by_reason
         .iter()
@@ -238,7 +235,7 @@ pub(crate) fn list_info(report: &ListReport) -> ListInfo {
 }
 
 /// Where a list comes from, in a few words.
-pub(crate) fn origin_of(list: &ListSettings) -> String {
+pub fn origin_of(list: &ListSettings) -> String {
     match (&list.builtin, &list.path, &list.url) {
         (Some(name), _, _) => format!("builtin {name}"),
         (None, Some(path), _) => path.display().to_string(),
@@ -249,7 +246,7 @@ pub(crate) fn origin_of(list: &ListSettings) -> String {
 
 impl ListTexts {
     /// When each list last changed.
-    pub(crate) fn changed(&self) -> Vec<Option<u64>> {
+    pub fn changed(&self) -> Vec<Option<u64>> {
         self.lists.iter().map(|list| list.content.changed_ms).collect()
     }
 
@@ -274,11 +271,7 @@ impl ListTexts {
 
     /// The rules, from the snapshot if it is of these texts; else compiled, where there are rules
     /// of before by reading only what changed since.
-    pub(crate) fn rules(
-        &self,
-        state_dir: &Path,
-        before: Option<&RuleSet>,
-    ) -> (RuleSet, RulesOrigin) {
+    pub fn rules(&self, state_dir: &Path, before: Option<&RuleSet>) -> (RuleSet, RulesOrigin) {
         let key = self.digest();
         let snapshot = state_dir.join(SNAPSHOT_FILE);
         if let Some(rules) = Self::from_snapshot(state_dir, key) {
@@ -300,7 +293,7 @@ impl ListTexts {
     }
 
     /// The rules as a start would have them, and nothing is kept for the next one.
-    pub(crate) fn rules_unkept(&self, state_dir: &Path) -> RuleSet {
+    pub fn rules_unkept(&self, state_dir: &Path) -> RuleSet {
         Self::from_snapshot(state_dir, self.digest()).unwrap_or_else(|| self.compile())
     }
 
@@ -310,7 +303,7 @@ impl ListTexts {
     }
 
     /// The rules, compiled now.
-    pub(crate) fn compile(&self) -> RuleSet {
+    pub fn compile(&self) -> RuleSet {
         policy::compile(&self.sources(), random())
     }
 
@@ -320,13 +313,13 @@ impl ListTexts {
 }
 
 /// Rules of one file alone, for `tidegate lists test`.
-pub(crate) fn compile_file(path: &Path) -> Result<RuleSet, ListReadError> {
+pub fn compile_file(path: &Path) -> Result<RuleSet, ListReadError> {
     let text = read_capped(path, ListSettings::default().bytes_max())?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     Ok(compiled_alone(&name, &text))
 }
 
 /// Rules of one text alone.
-pub(super) fn compiled_alone(name: &str, text: &[u8]) -> RuleSet {
+pub(crate) fn compiled_alone(name: &str, text: &[u8]) -> RuleSet {
     policy::compile(&[ListSource { name, kind: ListKind::Block, text, files: &[] }], random())
 }

@@ -7,14 +7,14 @@
 
 use super::failure::{BadAuthorities, ListFetchError};
 use super::{FetchOutcome, Subscription};
-use crate::app::lists::{compiled_alone, read_capped};
-use crate::app::{effective, state::StateDir};
+use crate::texts::{compiled_alone, read_capped};
 use command_output::{CommandFailure, ExitReason};
 use config::Plan;
 use fetch::{FetchRecord, FileCandidate, FileOutcome, FileRequest, keep};
 use origins::{Dialer, OriginLimits, Origins};
 use policy::UnfitList;
 use resolver::{LocalOverrides, Resolver};
+use state_folder::StateDir;
 use std::fmt::Display;
 use std::io::Read;
 use std::path::Path;
@@ -43,18 +43,20 @@ const UNNAMED_KEPT: Duration = Duration::from_hours(30 * 24);
 
 /// Tells whether a list may be a stump of what it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ShrinkRule {
+pub enum ShrinkRule {
+    /// A stump is refused.
     Refused,
+    /// The text is taken, whatever its size.
     Accepted,
 }
 
 /// The bounds of a server that lists come from.
-pub(super) fn limits() -> OriginLimits {
+pub(crate) fn limits() -> OriginLimits {
     OriginLimits { response_timeout: STALL_MAX, ..OriginLimits::default() }
 }
 
 /// Fetches `what` unless it is still what is there. The outcome stands in its record afterwards.
-pub(super) async fn fetch(
+pub(crate) async fn fetch(
     origins: &Origins,
     what: &Subscription,
     smaller: ShrinkRule,
@@ -136,7 +138,7 @@ fn is_list(candidate: &mut FileCandidate<'_>, smaller: ShrinkRule) -> Result<(),
 }
 
 /// Fetches subscriptions into the state folder while no Tidegate runs on it, one after the other.
-pub(crate) fn update_offline(
+pub fn update_offline(
     plan: &Plan,
     state_dir: &Path,
     wanted: &[Subscription],
@@ -145,8 +147,8 @@ pub(crate) fn update_offline(
     let cannot = |why: &dyn Display| CommandFailure::new(ExitReason::NotStarted, why);
     let _held = StateDir::open(state_dir).map_err(|why| cannot(&why))?;
     let tls = ClientTls::new();
-    let resolver = Resolver::start(&effective::resolver_settings(plan), tls.clone())
-        .map_err(|why| cannot(&why))?;
+    let resolver =
+        Resolver::start(&plan.resolver_settings(), tls.clone()).map_err(|why| cannot(&why))?;
     let own = plan.file.dns.as_ref().and_then(|dns| door_dns::LocalNames::of(dns).ok());
     resolver.answer_from(own.map(|own| Arc::new(own) as Arc<dyn LocalOverrides>));
     let runtime = Builder::new_current_thread()
@@ -165,7 +167,7 @@ pub(crate) fn update_offline(
 }
 
 /// Removes what is left of lists that no configuration has named for a month.
-pub(super) fn sweep(folder: &Path, all: &[Subscription], now: Now) {
+pub(crate) fn sweep(folder: &Path, all: &[Subscription], now: Now) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let is_named = |file: &str| {
         let mut names = all.iter().filter_map(|what| what.path.file_name()?.to_str());

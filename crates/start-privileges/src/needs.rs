@@ -16,23 +16,23 @@ const FILE_KEYS: [&str; 4] = ["path", "file", "root", "patterns"];
 
 /// Everything that a configuration needs of the system.
 #[derive(Debug)]
-pub(super) struct SystemNeeds {
+pub(crate) struct SystemNeeds {
     /// Privileges.
-    pub(super) capabilities: Vec<Capability>,
+    pub(crate) capabilities: Vec<Capability>,
     /// Programs that are run: effects of the DNS door, CGI programs of the web door, the proxy's
     /// redirector.
-    pub(super) starts_programs: bool,
+    pub(crate) starts_programs: bool,
     /// Places that are written, beside the state folder.
-    pub(super) writable_places: Vec<WritablePlace>,
+    pub(crate) writable_places: Vec<WritablePlace>,
     /// Certificates, keys and authorities.
-    pub(super) certificates: Vec<PathBuf>,
+    pub(crate) certificates: Vec<PathBuf>,
     /// All files that are read.
-    pub(super) read: Vec<PathBuf>,
+    pub(crate) read: Vec<PathBuf>,
 }
 
 /// A place that is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum WritablePlace {
+pub(crate) enum WritablePlace {
     /// Everything in a folder.
     Folder(PathBuf),
     /// The folder of a site whose clients write in it. It is the owner's: rights are not changed.
@@ -47,7 +47,7 @@ pub(super) enum WritablePlace {
 
 impl WritablePlace {
     /// The folder that must be writable.
-    pub(super) fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         match self {
             Self::Folder(path) | Self::Site(path) => path,
             Self::Log(path) | Self::Replaced(path) | Self::Kept(path) => {
@@ -59,7 +59,7 @@ impl WritablePlace {
 
 impl SystemNeeds {
     /// Needs of a plan.
-    pub(super) fn of(plan: &Plan, state: &Path) -> Self {
+    pub(crate) fn of(plan: &Plan, state: &Path) -> Self {
         let base = plan.base(state);
         // By the names of settings, so that no door can be forgotten. What is no file does no harm.
         let whole = serde_json::to_value(&plan.file).unwrap_or_default();
@@ -84,7 +84,7 @@ impl SystemNeeds {
     }
 
     /// The folders that may be written from now on.
-    pub(super) fn folders(&self, state: &Path) -> Vec<PathBuf> {
+    pub(crate) fn folders(&self, state: &Path) -> Vec<PathBuf> {
         let mut all = vec![state.to_path_buf()];
         all.extend(self.writable_places.iter().map(|place| place.folder().to_path_buf()));
         all
@@ -96,7 +96,7 @@ fn capabilities(plan: &Plan) -> Vec<Capability> {
     let is_privileged = |port| (1..first).contains(&port);
     let binds = plan.listeners().iter().any(|listen| is_privileged(listen.address.port()));
     let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
-    let settings = super::super::effective::resolver_settings(plan);
+    let settings = plan.resolver_settings();
     let groups = serde_json::to_value(&settings.groups).unwrap_or_default();
     let marks = foreign.is_some_and(door_dns::ForeignConfig::changes_sets) || has(&groups, "mark");
     let mut all = Vec::new();

@@ -32,7 +32,7 @@ pub(crate) fn due_s(record: &FetchRecord, refresh: Duration, chance: u64) -> u64
 
 /// The same at a start, or when a reload brings it: what is not there at all is asked for at once,
 /// what is there and overdue waits for its turn.
-pub(super) fn due_at_start_s(
+pub(crate) fn due_at_start_s(
     record: &FetchRecord,
     refresh: Duration,
     chance: u64,
@@ -47,7 +47,7 @@ pub(super) fn due_at_start_s(
 
 /// True if it is to be asked for now. What would be due later than it can be was reckoned by a
 /// clock that went wrong.
-pub(super) fn is_due(due_s: u64, refresh: Duration, now_s: u64) -> bool {
+pub(crate) fn is_due(due_s: u64, refresh: Duration, now_s: u64) -> bool {
     due_s <= now_s || due_s - now_s > refresh.as_secs() + refresh.as_secs() / 10 + SPREAD_S
 }
 

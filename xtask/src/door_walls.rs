@@ -1,0 +1,66 @@
+//! The walls that the doors have in common, and what stands below them.
+//!
+//! Part of [`crate::walls`].
+
+use crate::bans::TLS;
+use crate::wall::{Purity, Wall};
+
+/// Crates below the doors, which all of them may name.
+pub(crate) const BELOW_DOORS: &[&str] = &[
+    "vocab",
+    "settings",
+    "policy",
+    "dns-wire",
+    "pipeline",
+    "route-matching",
+    "mosdns-compat",
+    "ledger",
+    "log-sink",
+    "access-log",
+    "query-log",
+    "passwords",
+    "rate-limit",
+    "sandbox",
+    "signer",
+    "transport",
+    "http-engine",
+    "http-freshness",
+    "http-semantics",
+    "disk-store",
+    "file-access",
+    "webdav",
+    "process-group",
+    "command-pages",
+    "service-unit",
+    "durable-file",
+    "image-palette",
+    "upload-progress",
+    "latency-histogram",
+    "cgi",
+    "redirector",
+    "hinsightd-config",
+    "yaml-text",
+    "store",
+    "http-cache",
+    "null-answers",
+    "resolver",
+    "origins",
+    "fetch",
+    "download",
+    "command-output",
+    "balancer",
+    "dns-effects",
+    "address-selection",
+    "routeros",
+    "http-front",
+    "scripting",
+    "wasm-filters",
+];
+/// The five, which must not name one another.
+pub(crate) const DOORS: &[&str] =
+    &["door-dns", "door-pixel", "door-proxy", "door-web", "door-gateway"];
+
+/// A door.
+pub(crate) const fn door(name: &'static str, folder: &'static str) -> Wall {
+    Wall { name, folder, floor: 3, may: BELOW_DOORS, never: &[TLS], purity: Purity::Free }
+}
