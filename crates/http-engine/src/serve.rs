@@ -29,7 +29,8 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioIo;
-use std::convert::Infallible;
+use std::error::Error;
+use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -189,8 +190,8 @@ fn service_of<H, F>(
 ) -> impl Service<
     Request<hyper::body::Incoming>,
     Response = Response<BreakingBody>,
-    Error = Infallible,
-    Future = impl Future<Output = Result<Response<BreakingBody>, Infallible>> + 'static,
+    Error = UnansweredRequest,
+    Future = impl Future<Output = Result<Response<BreakingBody>, UnansweredRequest>> + 'static,
 > + 'static
 where
     H: Fn(Request<Incoming>) -> F + 'static,
@@ -216,13 +217,35 @@ where
                 Ok(answer) => answer.await,
                 Err(answer) => answer,
             };
+            if reply::is_no_answer(&answer) {
+                return Err(UnansweredRequest);
+            }
             // What becomes a tunnel is no HTTP any more.
             let answer = if is_tunnel { answer } else { said_last(answer) };
-            Ok::<_, Infallible>(
-                answer.map(|body| BreakingBody::new(body, Arc::clone(busy.watch()))),
-            )
+            Ok(answer.map(|body| BreakingBody::new(body, Arc::clone(busy.watch()))))
         }
     })
+}
+
+/// A request that gets [no answer](reply::no_answer): hyper ends its connection.
+#[derive(Clone, Copy, Debug)]
+struct UnansweredRequest;
+
+impl fmt::Display for UnansweredRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the request is to get no answer")
+    }
+}
+
+impl Error for UnansweredRequest {}
+
+/// The end of a connection in hyper's hands; one that ends without an answer as it should has not
+/// failed.
+fn ended(outcome: Result<(), hyper::Error>) -> Result<(), ServeError> {
+    match outcome {
+        Err(why) if why.source().is_some_and(|it| it.is::<UnansweredRequest>()) => Ok(()),
+        outcome => outcome.map_err(|why| ServeError::Http(EngineError::Hyper(why))),
+    }
 }
 
 /// The answer, told to be the connection's last where that is due. A connection that changes its
@@ -283,7 +306,7 @@ where
     V: Service<
             Request<hyper::body::Incoming>,
             Response = Response<BreakingBody>,
-            Error = Infallible,
+            Error = UnansweredRequest,
         > + 'static,
     S: Future<Output = ()>,
 {
@@ -293,8 +316,8 @@ where
     let mut open = true;
     poll_fn(|cx| {
         loop {
-            if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
-                return Poll::Ready(ended.map_err(|why| ServeError::Http(EngineError::Hyper(why))));
+            if let Poll::Ready(outcome) = connection.as_mut().poll(cx) {
+                return Poll::Ready(ended(outcome));
             }
             if open && stop.as_mut().poll(cx).is_ready() {
                 open = false;

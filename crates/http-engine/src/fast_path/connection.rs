@@ -19,6 +19,7 @@ use crate::incoming::Incoming;
 use crate::interim;
 use crate::last_answers;
 use crate::preface::{PREFACE, PrefaceExpectation, SpokenProtocol};
+use crate::reply;
 use crate::timeouts::{AwaitedEvent, ConnectionStanding};
 use bytes::Bytes;
 use http::{Request, Response};
@@ -366,6 +367,9 @@ where
         scratch: &mut ThreadScratch,
     ) -> Turn {
         self.in_progress = UnderWay::Idle;
+        if reply::is_no_answer(&response) {
+            return end(FastPathEnd::Closed);
+        }
         self.batches = self.batches.wrapping_add(1);
         let begun = answer::write_head(&mut scratch.output, response, asked, self.keep);
         self.after = match begun.persistence {

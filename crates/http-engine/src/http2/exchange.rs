@@ -138,6 +138,10 @@ impl StreamExchange {
 
     /// Begins to answer; the rest, if not all of it could go at once.
     pub(super) fn answer(mut self, answer: Response<Body>) -> Option<BodySender> {
+        if reply::is_no_answer(&answer) {
+            self.respond.send_reset(Reason::INTERNAL_ERROR);
+            return None;
+        }
         let (mut head, body) = answer.into_parts();
         if head.status.is_informational() {
             // That is no answer; over HTTP/2 nothing is switched either (RFC 9113 §8.6).

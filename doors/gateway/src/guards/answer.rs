@@ -67,9 +67,9 @@ impl BlockAnswer {
                 response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
                 response
             }
-            Self::Close => closed(),
+            Self::Close => reply::no_answer(),
             Self::Tarpit(held) => {
-                let Some(place) = TarpitPermit::acquire(held) else { return closed() };
+                let Some(place) = TarpitPermit::acquire(held) else { return reply::no_answer() };
                 let every = TARPIT_INTERVAL.min(stall / 2);
                 let next = Box::pin(sleep(every));
                 Response::new(Body::boxed(TarpitBody {
@@ -81,16 +81,6 @@ impl BlockAnswer {
             }
         }
     }
-}
-
-/// A body that breaks off before its first byte, so that the connection is closed without one, and
-/// an HTTP/2 stream reset.
-fn closed() -> Response<Body> {
-    let (feed, body) = Body::channel(1);
-    drop(feed);
-    let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::FORBIDDEN;
-    response
 }
 
 /// One of those whom a tarpit holds.
@@ -148,8 +138,8 @@ mod tests {
         let give = || tarpit.respond(None, Duration::from_mins(1)).into_body();
         let begun = Instant::now();
         let mut held: Vec<Body> = (0..TARPIT_MAX).map(|_| give()).collect();
-        let beyond = give().collect().await;
-        assert!(beyond.is_err(), "those beyond are closed");
+        let beyond = tarpit.respond(None, Duration::from_mins(1));
+        assert_eq!(beyond.status(), reply::NO_ANSWER, "those beyond are closed");
         let dripped = held.pop().unwrap().collect().await.unwrap().to_bytes();
         assert_eq!((dripped.len(), begun.elapsed().as_secs()), (12, 65));
         assert!(give().collect().await.is_ok(), "a place is free again");

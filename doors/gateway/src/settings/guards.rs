@@ -43,8 +43,9 @@ pub struct BlockSettings {
     /// Files of rules about whole URLs, in any syntax that lists of the policy have: EasyList,
     /// hosts, Squid `url_regex`. At most 16; relative paths start from the configuration's folder.
     pub lists: Vec<String>,
-    /// The answer: 403, 404, 410, `close` (nothing), `tarpit` (nothing, slowly: a byte in 5 s for a
-    /// minute; beyond 128 at once, connections are closed), or `{ redirect: URL }`. Default 403.
+    /// The answer: 403, 404, 410, `close` (not a byte, as nginx's 444; a stream of HTTP/2 is
+    /// reset), `tarpit` (nothing, slowly: a byte in 5 s for a minute; beyond 128 at once, as
+    /// `close`), or `{ redirect: URL }`. Default 403.
     pub answer: AnswerSettings,
     /// Record what would be blocked, and let it pass. Default false.
     pub log_only: bool,

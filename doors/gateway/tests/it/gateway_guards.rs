@@ -7,7 +7,7 @@ use door_gateway::{
     AnswerSettings, AuthSettings, BlockRedirect, BlockSettings, ForwardAuthSettings, GuardCounts,
     LimitSettings, PatternSource, RequestsSettings, RouteSettings, Settings, SilentClose,
 };
-use std::io::Write;
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
@@ -88,7 +88,7 @@ fn a_tarpit_begins_an_answer_and_does_not_end_it() {
     stream.write_all(b"GET /.env HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     let begun = std::time::Instant::now();
     let mut byte = [0; 1];
-    std::io::Read::read_exact(&mut stream, &mut byte).unwrap();
+    stream.read_exact(&mut byte).unwrap();
     assert_eq!(byte, *b"H");
     assert!(begun.elapsed() < DEADLINE);
     drop(stream);
@@ -339,4 +339,99 @@ fn wrong_guards_are_complained_about_at_once() {
         "forward_auth",
     ];
     assert_eq!(paths, expected.map(|path| format!("routes.0.{path}")));
+}
+
+/// Every byte that comes over a connection until it ends, by a close or a reset.
+fn bytes_until_end(to: SocketAddr, request: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    stream.write_all(request).unwrap();
+    let mut got = Vec::new();
+    match stream.read_to_end(&mut got) {
+        Ok(_) => {}
+        Err(why) => assert_eq!(why.kind(), ErrorKind::ConnectionReset, "{why}"),
+    }
+    got
+}
+
+fn closing(server: SocketAddr) -> Settings {
+    let close = AnswerSettings::Silence(SilentClose::Close);
+    let block = BlockSettings { answer: close, ..block(&["/.env"]) };
+    Settings { block: Some(block), h2c: true, ..simple(&[server]) }
+}
+
+#[test]
+fn a_request_that_is_closed_gets_not_a_byte_over_http1() {
+    let server = Origin::start(|_, _, _| ok("x"));
+    let gateway = start(closing(server.address), parts(""));
+    let heads = [
+        "GET /.env HTTP/1.1\r\nHost: a\r\n\r\n",
+        "HEAD /.env HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /.env HTTP/1.0\r\n\r\n",
+        "GET /.env HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\n\r\n",
+        "POST /.env HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab",
+        "PUT /.env HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n",
+        "GET /.env HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+    ];
+    for head in heads {
+        let got = bytes_until_end(gateway.address, head.as_bytes());
+        assert_eq!(String::from_utf8_lossy(&got), "", "{head}");
+    }
+    assert_eq!(server.connections(), 0, "nothing reaches a server");
+}
+
+#[test]
+fn what_stands_before_a_request_that_is_closed_is_answered() {
+    let server = Origin::start(|_, _, _| ok("x"));
+    let gateway = start(closing(server.address), parts(""));
+    let both = "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /.env HTTP/1.1\r\nHost: a\r\n\r\n";
+    let got = String::from_utf8(bytes_until_end(gateway.address, both.as_bytes())).unwrap();
+    assert!(got.starts_with("HTTP/1.1 200") && got.ends_with("\r\n\r\nx"), "{got}");
+    assert_eq!(got.matches("HTTP/1.1").count(), 1, "{got}");
+}
+
+/// A frame of HTTP/2 (RFC 9113 §4.1).
+fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(payload.len()).unwrap();
+    [&[0, 0, length, kind, flags, 0, 0, 0, stream], payload].concat()
+}
+
+/// A request for `path` on a stream, its fields written out without a table (RFC 7541 §6.2.2).
+fn request_frame(stream: u8, path: &str) -> Vec<u8> {
+    let literal = |name: u8, value: &str| {
+        [&[name, u8::try_from(value.len()).unwrap()], value.as_bytes()].concat()
+    };
+    let fields = [vec![0x82, 0x86], literal(4, path), literal(1, "app.example")].concat();
+    frame(1, 5, stream, &fields)
+}
+
+#[test]
+fn a_request_that_is_closed_over_http2_has_its_stream_reset_and_others_go_on() {
+    let server = Origin::start(|_, _, _| ok("x"));
+    let gateway = start(closing(server.address), parts(""));
+    let mut stream = TcpStream::connect(gateway.address).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    let begin = [
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(),
+        frame(4, 0, 0, &[]),
+        request_frame(1, "/.env"),
+        request_frame(3, "/"),
+    ];
+    stream.write_all(&begin.concat()).unwrap();
+    let (mut reset, mut is_answered) = (None, false);
+    while reset.is_none() || !is_answered {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).unwrap();
+        let mut payload = vec![0; usize::from(head[1]) << 8 | usize::from(head[2])];
+        stream.read_exact(&mut payload).unwrap();
+        match (head[3], head[8]) {
+            // RST_STREAM (RFC 9113 §6.4).
+            (3, 1) => reset = Some(payload),
+            (_, 1) => panic!("a frame of type {} on the stream that is closed", head[3]),
+            (1, 3) => is_answered = true,
+            _ => {}
+        }
+    }
+    assert_eq!(reset, Some(vec![0, 0, 0, 2]), "INTERNAL_ERROR");
+    assert_eq!(server.connections(), 1);
 }
