@@ -35,7 +35,10 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
     (
         "run",
         &[
-            of_line("tidegate run", "By ./tidegate.yaml, or the built-in configuration"),
+            of_line(
+                "tidegate run",
+                "By ./tidegate.yaml, or the service's configuration, or the built-in one",
+            ),
             of_line(
                 "sudo tidegate run --config /etc/tidegate/tidegate.yaml --state /var/lib/tidegate",
                 "As a service does it",
@@ -103,7 +106,7 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
     (
         "upgrade",
         &[of_line(
-            "sudo tidegate upgrade --config /etc/tidegate/tidegate.yaml",
+            "sudo tidegate upgrade",
             "This binary in the place of the running one; no client notices",
         )],
     ),
@@ -111,16 +114,13 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
     (
         "backup",
         &[of_line(
-            "sudo tidegate backup tidegate.backup --config /etc/tidegate/tidegate.yaml",
+            "sudo tidegate backup tidegate.backup",
             "State and configuration in one file, while it runs",
         )],
     ),
     (
         "restore",
-        &[of_line(
-            "sudo tidegate restore tidegate.backup --config /etc/tidegate/tidegate.yaml",
-            "Put them back; Tidegate is stopped",
-        )],
+        &[of_line("sudo tidegate restore tidegate.backup", "Put them back; Tidegate is stopped")],
     ),
     ("ctl status", &[of_line("tidegate ctl status", "What runs, and since when")]),
     ("ctl reload", &[of_line("tidegate ctl reload", "Take over a changed configuration")]),

@@ -46,7 +46,10 @@ const EXIT_CODES: [(&str, &str); 5] = [
 
 const FILES: [(&str, &str); 4] = [
     ("tidegate.yaml", "The configuration, where none is named: in the current folder."),
-    ("/etc/tidegate/tidegate.yaml", "The configuration of the service."),
+    (
+        "/etc/tidegate/tidegate.yaml",
+        "The configuration of the service, and of commands where neither is there.",
+    ),
     (
         "/var/lib/tidegate",
         "The state folder of the service: certificate authority, request log, fetched lists, tokens.",

@@ -30,10 +30,11 @@ pub enum LandlockMode {
 #[serde(default, deny_unknown_fields)]
 pub struct ConfigFile {
     /// Folder for everything that is kept: certificates, compiled lists, the ledger, the admin
-    /// token. No door serves what is in it. Default: systemd's `$STATE_DIRECTORY`; for root
-    /// `/var/lib/tidegate`, where the configuration lies elsewhere than in the current folder; else
-    /// `.tidegate-state` beside the configuration, or `tidegate` below `$XDG_STATE_HOME`
-    /// (`~/.local/state`) where that cannot be written. `--state` on the command line outranks it.
+    /// token. No door serves what is in it. Default: systemd's `$STATE_DIRECTORY`;
+    /// `/var/lib/tidegate` for `/etc/tidegate/tidegate.yaml`, and for root where the configuration
+    /// lies elsewhere than in the current folder; else `.tidegate-state` beside the configuration,
+    /// or `tidegate` below `$XDG_STATE_HOME` (`~/.local/state`) where that cannot be written.
+    /// `--state` on the command line outranks it.
     pub state_dir: Option<String>,
     /// The user that Tidegate becomes if root starts it, by name or number; never root itself. It
     /// does so before it reads a byte from outside, and keeps only the privileges that this file

@@ -45,6 +45,7 @@ use crate::variables::ProcessSurroundings;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// One complaint in a file, printed as `file:line:column: path: message; remedy`.
@@ -102,11 +103,16 @@ pub fn load(path: &Path) -> Result<Plan, Vec<FileComplaint>> {
                 "save the file as UTF-8",
             )]),
         },
-        Err(error) => Err(vec![whole_file(
-            path,
-            format!("the file cannot be read: {error}"),
-            "name a configuration with --config, or leave it out for the built-in one",
-        )]),
+        Err(error) => {
+            let remedy = match error.kind() {
+                io::ErrorKind::PermissionDenied => {
+                    "ask as a user who may read it, such as by sudo, or name another with --config"
+                }
+                _ => "name a configuration with --config, or leave it out for the built-in one",
+            };
+            let message = format!("the file cannot be read: {error}");
+            Err(vec![whole_file(path, message, remedy)])
+        }
     }
 }
 

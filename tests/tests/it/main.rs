@@ -29,6 +29,7 @@ mod dns_pipeline_oxidns;
 mod dns_pipeline_trouble;
 mod doctor;
 mod documents;
+mod found_configuration;
 mod gateway_names;
 mod gateway_pools;
 mod gateway_reload;

@@ -33,7 +33,8 @@ impl AnsweredFrom {
     fn file(plan: &config::Plan, why: &str) -> Self {
         let path = (!plan.is_built_in()).then(|| plan.source.display().to_string());
         let from = path.clone().unwrap_or_else(|| {
-            let here = "there is no tidegate.yaml here, and --config names none";
+            let here =
+                "there is no tidegate.yaml here or in /etc/tidegate, and --config names none";
             format!("the built-in configuration: {here}")
         });
         Self { pid: None, configuration: path, text: format!("{from} ({why})") }

@@ -53,6 +53,7 @@ pub(super) fn backup(setup: &CommandSetup, args: &BackupArgs) -> Result<(), Comm
     let state = absolute(&state).map_err(at(&state))?;
     let source = absolute(&plan.source).map_err(at(&plan.source))?;
     let named = plan.named_files(source.parent().unwrap_or(Path::new("/")));
+    let told = plan.source.display().to_string();
     let configuration = (!plan.is_built_in()).then_some(ConfigurationFiles { file: source, named });
     let what = BackupSource {
         cache_folders: private::folders(&plan).map(|path| state.join(path)).collect(),
@@ -67,7 +68,7 @@ pub(super) fn backup(setup: &CommandSetup, args: &BackupArgs) -> Result<(), Comm
         let done = write_backup(&what, &args.file).map_err(failed)?;
         drop(sign);
         println!(
-            "{}: {} files of the state and {} of the configuration, {} bytes",
+            "{}: {} files of the state and {} of the configuration {told}, {} bytes",
             args.file.display(),
             done.state_files,
             done.configuration_files,

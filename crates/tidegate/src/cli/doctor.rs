@@ -19,6 +19,7 @@ pub(crate) struct DoctorArgs {
 /// Looks, and fails where something stands in the way.
 pub(super) fn doctor(setup: &CommandSetup, args: &DoctorArgs) -> Result<(), CommandFailure> {
     let plan = setup.plan()?;
+    let source = plan.source.clone();
     let state = setup.state_dir(&plan);
     let machine = MachineFolders::default();
     let sign = WaitSign::new("looks at this machine");
@@ -33,7 +34,7 @@ pub(super) fn doctor(setup: &CommandSetup, args: &DoctorArgs) -> Result<(), Comm
         let told = found.iter().filter(|it| args.verbose || it.severity > FindingSeverity::Fine);
         told.for_each(print);
         let fine = found.iter().filter(|it| it.severity == FindingSeverity::Fine).count();
-        println!("{fine} of {} checks are fine", found.len());
+        println!("{fine} of {} checks are fine, configuration {}", found.len(), source.display());
     }
     match obstacles {
         0 => Ok(()),

@@ -32,6 +32,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use command_output::output;
 use control_client::CtlCommand;
 use lists::OutputForm;
+use setup::SERVICE_CONFIGURATION;
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -39,8 +40,9 @@ use terminal_text::ColourChoice;
 
 /// The edge of a network in one program: DNS filter, pixel server, proxy, web server, gateway.
 ///
-/// Without a command it runs with the configuration that is named, or with ./tidegate.yaml. Where
-/// there is none, `tidegate run` shows all five doors, on this machine only.
+/// Without a command it runs with the configuration that is named, or with ./tidegate.yaml. All
+/// commands look for the service's after those, /etc/tidegate/tidegate.yaml; where there is none,
+/// `tidegate run` shows all five doors, on this machine only.
 #[derive(Debug, Parser)]
 #[command(name = "tidegate", version, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -232,9 +234,14 @@ fn print_completions(shell: clap_complete::Shell) {
 }
 
 /// Help, where nothing was asked for and nothing is there to run.
-fn print_help() {
+fn print_help(setup: &CommandSetup) {
     println!("{}", Cli::command().render_help());
-    println!("There is no tidegate.yaml here. To see all five doors on this machine: tidegate run");
+    let hint = if setup.config_file().is_some() {
+        format!("The configuration of this machine is {SERVICE_CONFIGURATION}: tidegate check")
+    } else {
+        "There is no tidegate.yaml here. To see all five doors on this machine: tidegate run".into()
+    };
+    println!("{hint}");
 }
 
 /// The command line of this process; one that is wrong ends it.
@@ -250,7 +257,7 @@ pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
     let command = match cli.command {
         Some(command) => command,
         None if setup.is_bare() => {
-            print_help();
+            print_help(setup);
             return Ok(());
         }
         None => CliCommand::Run,
@@ -266,7 +273,7 @@ pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
         output::ignore_broken_pipe();
     }
     match command {
-        CliCommand::Run => app::run(setup),
+        CliCommand::Run => app::run(&setup.with_config_settled()),
         CliCommand::Serve(args) => serve::serve(setup, &args),
         CliCommand::Pixelserv { args } => pixelserv::pixelserv(setup, &args),
         CliCommand::Check(args) => check::check(setup, &args),

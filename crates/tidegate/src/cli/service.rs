@@ -32,7 +32,7 @@ pub(super) fn service(
         ServiceCommand::Install => {
             // What cannot be read would only fail at each start.
             setup.plan()?;
-            let configuration = setup.config_path().unwrap_or(Path::new(CONFIGURATION)).into();
+            let configuration = setup.config_file().unwrap_or(Path::new(CONFIGURATION)).into();
             let binary = std::env::current_exe()
                 .map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))?;
             place.install(&ServiceWish { binary, configuration }).map_err(failed)?

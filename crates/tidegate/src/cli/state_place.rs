@@ -4,8 +4,10 @@
 //! from wherever it is run. The signer's process is told, and seeks none.
 
 use super::CommandSetup;
+use super::setup::SERVICE_CONFIGURATION;
 use config::Plan;
 use rustix::fs::{Access, access};
+use state_folder::ADDRESS_FILE;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -76,6 +78,21 @@ impl CommandSetup {
         has_authority && !self.default_state_dir(plan).exists()
     }
 
+    /// `true` for the configuration of this machine's service, by whatever path.
+    fn is_of_service(&self) -> bool {
+        let Some(file) = self.config_file() else { return false };
+        let real = |path: &Path| std::fs::canonicalize(path).ok();
+        let service = Path::new(SERVICE_CONFIGURATION);
+        file == service || real(file).is_some_and(|it| real(service) == Some(it))
+    }
+
+    /// The state folder of this machine's service, if one runs there by this configuration.
+    pub(super) fn state_of_service(&self) -> Option<PathBuf> {
+        let state = Path::new(SYSTEM);
+        let runs = self.is_of_service() && state.join(ADDRESS_FILE).exists();
+        runs.then(|| state.to_owned())
+    }
+
     fn default_state_dir(&self, plan: &Plan) -> PathBuf {
         // systemd's StateDirectory=, several of them with colons between.
         let given = std::env::var_os("STATE_DIRECTORY").unwrap_or_default();
@@ -84,11 +101,15 @@ impl CommandSetup {
         if given.is_absolute() {
             return given;
         }
-        let folder = self.config.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        let folder = self.config_file().and_then(Path::parent).unwrap_or(Path::new(""));
         let beside = folder.join(HIDDEN_NAME);
+        let is_root = rustix::process::geteuid().is_root();
+        if self.is_of_service() && !beside.is_dir() && (is_root || Path::new(SYSTEM).is_dir()) {
+            return SYSTEM.into();
+        }
         // Who tries the built-in one finds everything in the folder where that was done.
         let is_here = plan.is_built_in() || is_current(folder);
-        if rustix::process::geteuid().is_root() {
+        if is_root {
             return if is_here || beside.is_dir() { beside } else { SYSTEM.into() };
         }
         let places = [Some(beside.clone()), of_user()];
