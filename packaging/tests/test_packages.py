@@ -46,7 +46,7 @@ def setUpModule():
     unittest.addModuleCleanup(folder.cleanup)
     PACKAGES = {version: build(pathlib.Path(folder.name), version) for version in ["1.0.0", "2.0.0"]}
     PACKAGES["3.0.0"] = changed(folder.name, "3.0.0", "exit 4")
-    late = 'case "$*" in check*) exit 0;; *upgrade*) echo "it was given up; the running one goes on" >&2; exit 3;; esac; exit 4'
+    late = 'case "$*" in check*) exit 0;; *upgrade*) echo "it was given up" >&2; exit 5;; esac; exit 4'
     PACKAGES["4.0.0"] = changed(folder.name, "4.0.0", late)
 
 

@@ -14,6 +14,10 @@ pub enum ExitReason {
     NotStarted = 3,
     /// Was stopped by a fault.
     Fault = 4,
+    /// Of `upgrade`: the new process did not come up, and the running one goes on.
+    SuccessorGivenUp = 5,
+    /// Of `upgrade`: the running one cannot be replaced, and nothing was begun.
+    Irreplaceable = 6,
 }
 
 /// A failed command: what to say, and the exit code.

@@ -36,12 +36,14 @@ impl fmt::Display for NoSuchCommand {
 impl std::error::Error for NoSuchCommand {}
 
 /// Codes that a command leaves with.
-const EXIT_CODES: [(&str, &str); 5] = [
+const EXIT_CODES: [(&str, &str); 7] = [
     ("0", "Fine."),
     ("1", "The configuration or the input is wrong."),
     ("2", "The command line is wrong."),
-    ("3", "It could not start: a port is taken, or a permission is missing."),
+    ("3", "It could not start: a port is taken, or a permission is missing. Or nothing runs."),
     ("4", "A fault stopped it."),
+    ("5", "upgrade: the new process did not come up, and the running one goes on."),
+    ("6", "upgrade: the running one cannot be replaced, and nothing was begun."),
 ];
 
 const FILES: [(&str, &str); 4] = [

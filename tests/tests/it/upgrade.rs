@@ -346,10 +346,12 @@ fn a_new_process_that_does_not_come_up_changes_nothing() {
         let args = ["upgrade", "--timeout", timeout, "--binary", program.to_str().unwrap()];
         let output = edge.running.command(&args);
         let told = said(&output);
-        assert_eq!(output.status.code(), Some(3), "{name}: {told}");
+        assert_eq!(output.status.code(), Some(5), "{name}: {told}");
         assert!(told.contains(why) && told.contains("the running one goes on"), "{name}: {told}");
         clients.answered_some_more();
     }
+    let missing = edge.running.command(&["upgrade", "--binary", "/nowhere/tidegate"]);
+    assert_eq!(missing.status.code(), Some(5), "{}", said(&missing));
     wait::until("the folders to be taken back", || {
         let told: Vec<String> = edge.running.output.try_iter().collect();
         assert!(!told.iter().any(|it| it.starts_with("error ")), "{told:?}");
@@ -383,6 +385,22 @@ fn where_nothing_runs_an_upgrade_says_so() {
         .unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert!(said(&output).contains("no Tidegate runs there"), "{}", said(&output));
+}
+
+#[test]
+fn who_may_not_ask_the_running_one_is_refused_with_a_code_of_its_own() {
+    let edge = start("", &[]);
+    let output = Command::new("setpriv")
+        .args(["--reuid=12345", "--regid=12345", "--clear-groups"])
+        .arg(binary())
+        .args(["upgrade", "--config"])
+        .arg(&edge.running.config)
+        .arg("--state")
+        .arg(edge.running.scratch.path().join("state"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(6), "{}", said(&output));
+    assert_eq!(process_of(&edge), edge.running.pid());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The command line: what can be said, and which file does it.
 //!
 //! Exit codes: 0 fine, 1 the configuration or input is wrong, 2 usage, 3 could not start, 4
-//! stopped by a fault.
+//! stopped by a fault; 5 and 6 are `upgrade`'s.
 
 mod answered_from;
 mod backup;

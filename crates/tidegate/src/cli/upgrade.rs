@@ -1,15 +1,16 @@
 //! `tidegate upgrade`: this binary in the place of the one that runs, without a gap.
 //!
 //! The new process is started as the running one was: with its arguments, variables and folder, and
-//! in its service. What it says until it serves is shown here.
+//! in its service. What it says until it serves is shown here. Scripts tell by the exit code what
+//! became of the running one: [`ExitReason`].
 
 use super::{CommandFailure, CommandSetup, ExitReason};
 use crate::app::upgrade::{TAKES_OVER, TOOK_OVER};
 use clap::Args;
-use hot_restart::{RunningPredecessor, RunningProcess};
+use hot_restart::{HandoverError, RunningPredecessor, RunningProcess};
 use state_folder::UPGRADE_SOCKET;
 use std::fmt::Display;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -29,27 +30,44 @@ pub(crate) struct UpgradeArgs {
 
 /// Starts the new process, and waits until it has taken over.
 pub(super) fn upgrade(setup: &CommandSetup, args: &UpgradeArgs) -> Result<(), CommandFailure> {
-    let cannot = |why: &dyn Display| CommandFailure::new(ExitReason::NotStarted, why);
+    let cannot = |why: &dyn Display| CommandFailure::new(ExitReason::Irreplaceable, why);
     // Wrong settings are told here, before anything is begun.
     let plan = setup.plan()?;
     let state = setup.state_dir(&plan);
     let former = RunningPredecessor::connect(&state.join(UPGRADE_SOCKET));
-    let former = former.map_err(|why| cannot(&why))?;
+    let former = former.map_err(|why| CommandFailure::new(exit_of(&why), why))?;
     let started_as = former.started_as().map_err(|why| cannot(&why))?;
     let former = former.process;
     let running = RunningProcess::find(former, started_as).map_err(|why| cannot(&why))?;
     running.join_group().map_err(|why| cannot(&why))?;
     let binary = match &args.binary {
         Some(named) => named.clone(),
-        None => std::env::current_exe().map_err(|why| cannot(&why))?,
+        None => std::env::current_exe()
+            .map_err(|why| CommandFailure::new(ExitReason::SuccessorGivenUp, why))?,
     };
     let mut command = running.command(&binary);
     command.env(TAKES_OVER, former.to_string());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // What ends this command, as Ctrl-C does, is not meant for the server.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let started = command.spawn().map_err(|why| cannot(&format!("{}: {why}", binary.display())))?;
+    let started = command.spawn().map_err(|why| {
+        let message = format!("{}: {why}; the running one goes on", binary.display());
+        CommandFailure::new(ExitReason::SuccessorGivenUp, message)
+    })?;
     await_takeover(started, Duration::from_secs(args.timeout))
+}
+
+/// The exit code of a connection to the running one that did not come about: nobody is there, or
+/// somebody who is not to be asked.
+fn exit_of(why: &HandoverError) -> ExitReason {
+    match why {
+        HandoverError::NobodyRuns(why) if why.kind() != io::ErrorKind::PermissionDenied => {
+            ExitReason::NotStarted
+        }
+        HandoverError::NobodyRuns(_) | HandoverError::Refused(_) | HandoverError::Broken(_) => {
+            ExitReason::Irreplaceable
+        }
+    }
 }
 
 /// Shows what the new process says, until it has taken over or is given up.
@@ -72,7 +90,7 @@ fn await_takeover(mut started: Child, patience: Duration) -> Result<(), CommandF
     let _ = started.kill();
     let ended = started.wait().map_or_else(|why| why.to_string(), |status| status.to_string());
     Err(CommandFailure::new(
-        ExitReason::NotStarted,
+        ExitReason::SuccessorGivenUp,
         format_args!("the new process was given up: {fault} ({ended}); the running one goes on"),
     ))
 }
@@ -80,7 +98,7 @@ fn await_takeover(mut started: Child, patience: Duration) -> Result<(), CommandF
 /// The lines of a process's standard output and error, as they come.
 fn lines_of(process: &mut Child) -> Receiver<String> {
     let (sender, lines) = channel();
-    let streams: [Option<Box<dyn std::io::Read + Send>>; 2] = [
+    let streams: [Option<Box<dyn io::Read + Send>>; 2] = [
         process.stdout.take().map(|it| Box::new(it) as _),
         process.stderr.take().map(|it| Box::new(it) as _),
     ];
