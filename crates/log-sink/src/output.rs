@@ -1,6 +1,7 @@
 //! An open destination: what the writer's thread writes to.
 
 use crate::destination::LogDestination;
+use crate::journal::JournalOutput;
 use crate::sink::LineSeverity;
 use crate::syslog::SyslogOutput;
 use rustix::fs::OFlags;
@@ -14,6 +15,7 @@ use std::path::Path;
 pub(crate) enum LogOutput {
     File(File, LastLine),
     Syslog(Box<SyslogOutput>),
+    Journal(JournalOutput),
 }
 
 /// State of the last line of a file.
@@ -34,6 +36,7 @@ impl LogDestination {
             Self::Output => Ok(whole(io::stdout().as_fd().try_clone_to_owned()?.into())),
             Self::Errors => Ok(whole(io::stderr().as_fd().try_clone_to_owned()?.into())),
             Self::Syslog(stamp) => Ok(LogOutput::Syslog(Box::new(SyslogOutput::new(stamp)))),
+            Self::Journal(place) => JournalOutput::open(place).map(LogOutput::Journal),
         }
     }
 }
@@ -44,6 +47,7 @@ impl LogOutput {
         match self {
             Self::File(file, last) => write_lines(file, last, lines, count),
             Self::Syslog(server) => server.write(lines, severity),
+            Self::Journal(journal) => journal.write(lines),
         }
     }
 
@@ -51,6 +55,8 @@ impl LogOutput {
     pub(crate) fn reopen(&mut self, destination: &LogDestination) {
         match (self, destination.open()) {
             (Self::Syslog(server), _) => server.reopen(),
+            // It looks for the socket at each entry.
+            (Self::Journal(_), _) => {}
             (open @ Self::File(..), Ok(fresh)) => *open = fresh,
             // The old file is better than none.
             (Self::File(..), Err(_)) => {}

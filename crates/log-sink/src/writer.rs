@@ -4,7 +4,7 @@
 //! nothing. What is queued when the last log of a destination is closed is written first. All
 //! writers of the program are known here, so that one signal reopens all of them.
 
-use crate::destination::LogDestination;
+use crate::destination::{DestinationKind, LogDestination};
 use crate::output::LogOutput;
 use crate::sink::{BufferedLines, LineBuffer, LineSeverity};
 use std::io;
@@ -25,8 +25,9 @@ const TELL_AGAIN: Duration = Duration::from_secs(10);
 static WRITERS: Mutex<Vec<Arc<LogWriter>>> = Mutex::new(Vec::new());
 /// Writers started so far: their numbers.
 static STARTED: AtomicU64 = AtomicU64::new(0);
-/// Lines that writers have dropped that are no more.
-static DROPPED_BEFORE: AtomicU64 = AtomicU64::new(0);
+/// Lines that writers have dropped that are no more, by the kind of their destination.
+static DROPPED_BEFORE: [AtomicU64; DestinationKind::ALL.len()] =
+    [const { AtomicU64::new(0) }; DestinationKind::ALL.len()];
 
 /// A destination's queue; its thread holds it too.
 #[derive(Debug)]
@@ -221,8 +222,11 @@ impl LogWriter {
     }
 
     fn remove(&self) {
-        writers().retain(|writer| writer.number != self.number);
-        DROPPED_BEFORE.fetch_add(self.dropped(), Ordering::Relaxed);
+        // Under the lock, so that nobody counts its lines twice, or not at all.
+        let mut writers = writers();
+        writers.retain(|writer| writer.number != self.number);
+        let before = &DROPPED_BEFORE[self.destination.kind() as usize];
+        before.fetch_add(self.dropped(), Ordering::Relaxed);
     }
 }
 
@@ -264,8 +268,13 @@ pub fn finish_all(patience: Duration) {
     }
 }
 
-/// Lines that all logs of the program have lost to slow, full or absent destinations.
-pub fn lines_dropped() -> u64 {
-    let now: u64 = writers().iter().map(|writer| writer.dropped()).sum();
-    now + DROPPED_BEFORE.load(Ordering::Relaxed)
+/// Lines that all logs of the program have lost since its start, by the kind of destination that
+/// was slow, full or away.
+pub fn lost_lines() -> [(DestinationKind, u64); DestinationKind::ALL.len()] {
+    let writers = writers();
+    DestinationKind::ALL.map(|kind| {
+        let of_kind = writers.iter().filter(|writer| writer.destination.kind() == kind);
+        let now: u64 = of_kind.map(|writer| writer.dropped()).sum();
+        (kind, now + DROPPED_BEFORE[kind as usize].load(Ordering::Relaxed))
+    })
 }

@@ -188,3 +188,63 @@ fn a_server_that_went_away_and_came_back_gets_what_comes_then() {
     log.finish(PATIENCE);
     assert_eq!(log.dropped(), 1);
 }
+
+/// An entry as the journal gets it: of a datagram, or of the sealed file that came with it.
+fn entry(journal: &std::os::unix::net::UnixDatagram) -> Vec<u8> {
+    use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+    let mut bytes = vec![0; 1 << 16];
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut parts = [std::io::IoSliceMut::new(&mut bytes)];
+    let read = recvmsg(journal, &mut parts, &mut ancillary, RecvFlags::empty()).unwrap().bytes;
+    let handed = ancillary.drain().find_map(|it| match it {
+        RecvAncillaryMessage::ScmRights(mut all) => all.next(),
+        _ => None,
+    });
+    let Some(handed) = handed else { return bytes[..read].to_vec() };
+    assert_eq!(read, 0);
+    let seals = rustix::fs::fcntl_get_seals(&handed).unwrap();
+    assert!(seals.contains(rustix::fs::SealFlags::WRITE | rustix::fs::SealFlags::SHRINK));
+    // As the journal reads it: from the beginning, wherever the writer was.
+    let mut whole = Vec::new();
+    let mut file = std::fs::File::from(handed);
+    std::io::Seek::rewind(&mut file).unwrap();
+    std::io::Read::read_to_end(&mut file, &mut whole).unwrap();
+    whole
+}
+
+#[test]
+fn each_entry_is_a_datagram_of_the_journal_and_a_large_one_a_sealed_file() {
+    let folder = Folder::new("journal");
+    let place = folder.0.join("socket");
+    let destination = LogDestination::Journal(place.clone());
+    assert!(LogSink::open(&destination).is_err(), "nobody listens");
+    let journal = std::os::unix::net::UnixDatagram::bind(&place).unwrap();
+    journal.set_read_timeout(Some(PATIENCE)).unwrap();
+    let log = LogSink::open(&destination).unwrap();
+    assert_eq!(entry(&journal), b"", "the journal passes over it");
+    log.write_now(b"MESSAGE=a\nPRIORITY=4\n".to_vec(), LineSeverity::Warning);
+    assert_eq!(entry(&journal), b"MESSAGE=a\nPRIORITY=4\n");
+    let large = [b"MESSAGE=".as_slice(), &vec![b'x'; 4 << 20], b"\n"].concat();
+    log.write_now(large.clone(), LineSeverity::Warning);
+    assert!(entry(&journal) == large);
+    // One that is started anew has another socket at the same place.
+    drop(journal);
+    std::fs::remove_file(&place).unwrap();
+    let before = lost_in_journals();
+    log.write_now(b"MESSAGE=lost\n".to_vec(), LineSeverity::Warning);
+    log.finish(PATIENCE);
+    assert_eq!((log.dropped(), lost_in_journals() - before), (1, 1));
+    let journal = std::os::unix::net::UnixDatagram::bind(&place).unwrap();
+    journal.set_read_timeout(Some(PATIENCE)).unwrap();
+    log.write_now(b"MESSAGE=b\n".to_vec(), LineSeverity::Warning);
+    assert_eq!(entry(&journal), b"MESSAGE=b\n");
+    // What is lost is counted on when the writer is gone.
+    drop(log);
+    assert_eq!(lost_in_journals() - before, 1);
+}
+
+fn lost_in_journals() -> u64 {
+    let all = crate::lost_lines();
+    all.iter().find(|(kind, _)| kind.as_str() == "journal").unwrap().1
+}
