@@ -18,7 +18,8 @@ use ledger::prometheus_client::metrics::counter::ConstCounter;
 use ledger::prometheus_client::metrics::gauge::ConstGauge;
 use metrics_page::{
     BuildFacts, CertificateEnds, ConnectionFigures, DoorConnections, FetchedRow, ListFigures,
-    ListRow, PoolFigures, ProcessFigures, ServedCertificate, StoreFigures, UpstreamFigures,
+    ListRow, LogFigures, PoolFigures, ProcessFigures, ServedCertificate, StoreFigures,
+    UpstreamFigures,
 };
 use policy::UnfitList;
 use resolver::{CacheStats, ResolverStats};
@@ -69,6 +70,9 @@ pub(super) fn collectors(app: &RunningApp) -> Vec<Arc<dyn Collector>> {
         Arc::new(ProcessFigures::read(app.started.unix_ms)),
         Arc::new(app.reloads.figures()),
         Arc::new(own),
+        Arc::new(LogFigures(
+            log_sink::lost_lines().map(|(kind, lost)| (kind.as_str(), lost)).into(),
+        )),
         Arc::new(lists(app)),
         Arc::new(certificates(app)),
         Arc::new(connections(app)),
