@@ -3,9 +3,9 @@
 //! Nobody waits for it. A thread of its own, which sleeps while nothing is repeated, tells counts
 //! of repeats when they are due.
 
-use crate::line::{line, severity};
+use crate::line::{journal_entry, line, severity};
 use crate::repeats::{LoggedMessage, RecentMessages, RepeatVerdict};
-use crate::settings::{LogForm, LogLevel, LogPart, ProgramLogSettings};
+use crate::settings::{JOURNAL_NAME, LogForm, LogLevel, LogPart, ProgramLogSettings};
 use arc_swap::ArcSwapOption;
 use log::{LevelFilter, Log, Metadata, Record};
 use log_sink::{LogDestination, LogSink, SyslogChoice};
@@ -29,10 +29,18 @@ struct ProgramLogger {
     repeated: Condvar,
 }
 
+/// The form of a message on its way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MessageForm {
+    Line(LogForm),
+    /// A journal's entry, with fields.
+    Entry,
+}
+
 /// A logger by its settings.
 struct LoggerState {
     sink: LogSink,
-    form: LogForm,
+    form: MessageForm,
     level: LevelFilter,
     /// Levels of the parts, in their order.
     parts: [LevelFilter; LogPart::ALL.len()],
@@ -48,22 +56,19 @@ pub fn open(settings: &ProgramLogSettings, base: &Path) -> Result<OpenedLog, Com
     let syslog = settings.syslog.as_ref().map(SyslogChoice::settings);
     let file = settings.file.as_deref().unwrap_or("stderr");
     let destination = match &syslog {
+        None if file == JOURNAL_NAME => Some(LogDestination::of_journal()),
         None => Some(LogDestination::of_file(file, base)),
         Some(syslog) => LogDestination::of_syslog(syslog, "program"),
     };
     let no_address = || Complaint::new("log.syslog", "it has no address");
     let destination = destination.ok_or_else(no_address)?;
-    let form = match settings.format {
-        LogForm::Auto if destination == LogDestination::Errors && leads_to_journal() => {
-            LogForm::Journald
-        }
-        LogForm::Auto => LogForm::Text,
-        form => form,
-    };
-    let sink = LogSink::open(&destination).map_err(|why| {
+    let (sink, form) = open_in_form(&destination, settings.format).map_err(|why| {
         let path = if syslog.is_some() { "log.syslog" } else { "log.file" };
-        Complaint::new(path, format!("{file}: {why}"))
-            .remedy("name a file that this user may write")
+        let remedy = match destination {
+            LogDestination::Journal(_) => "leave file out where no journal of systemd is there",
+            _ => "name a file that this user may write",
+        };
+        Complaint::new(path, format!("{file}: {why}")).remedy(remedy)
     })?;
     let level = filter(settings.level);
     let of_part = |part| settings.targets.get(&part).map_or(level, |level| filter(*level));
@@ -74,6 +79,28 @@ pub fn open(settings: &ProgramLogSettings, base: &Path) -> Result<OpenedLog, Com
         parts: LogPart::ALL.map(of_part),
         window: settings.repeats.0.0,
     })))
+}
+
+/// Opens a destination, and finds the form of what goes there. Standard error that leads to the
+/// journal is passed by, for the journal's own protocol has fields; where its socket is not to be
+/// had, as in a chroot, lines go there with their severity.
+fn open_in_form(
+    destination: &LogDestination,
+    wanted: LogForm,
+) -> io::Result<(LogSink, MessageForm)> {
+    let is_at_journal = || *destination == LogDestination::Errors && leads_to_journal();
+    let form = match wanted {
+        _ if matches!(destination, LogDestination::Journal(_)) => MessageForm::Entry,
+        LogForm::Auto if is_at_journal() => {
+            if let Ok(sink) = LogSink::open(&LogDestination::of_journal()) {
+                return Ok((sink, MessageForm::Entry));
+            }
+            MessageForm::Line(LogForm::Journald)
+        }
+        LogForm::Auto => MessageForm::Line(LogForm::Text),
+        form => MessageForm::Line(form),
+    };
+    LogSink::open(destination).map(|sink| (sink, form))
 }
 
 impl OpenedLog {
@@ -150,7 +177,8 @@ impl Log for ProgramLogger {
             return;
         };
         let text = record.args().to_string();
-        let message = LoggedMessage { level: record.level(), target: part.as_str(), text };
+        let place = record.file_static().zip(record.line());
+        let message = LoggedMessage { level: record.level(), target: part.as_str(), text, place };
         let now = Instant::now();
         let (due, verdict) = match &mut *self.recent() {
             Some(recent) => (recent.take_due(now), recent.note(&message, state.window, now)),
@@ -210,7 +238,10 @@ impl LoggerState {
     fn write(&self, message: &LoggedMessage) {
         #[expect(clippy::disallowed_methods, reason = "a line carries the time it is written at")]
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let line = line(message, self.form, now.as_millis() as u64);
+        let line = match self.form {
+            MessageForm::Line(form) => line(message, form, now.as_millis() as u64),
+            MessageForm::Entry => journal_entry(message),
+        };
         self.sink.write_now(line, severity(message.level));
     }
 }

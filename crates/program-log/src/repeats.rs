@@ -14,6 +14,8 @@ pub(crate) struct LoggedMessage {
     pub(crate) level: log::Level,
     pub(crate) target: &'static str,
     pub(crate) text: String,
+    /// File and line of the source, where they are known.
+    pub(crate) place: Option<(&'static str, u32)>,
 }
 
 /// The fate of a message.
@@ -82,7 +84,7 @@ mod tests {
     use super::*;
 
     fn message(text: &str) -> LoggedMessage {
-        LoggedMessage { level: log::Level::Warn, target: "dns", text: text.into() }
+        LoggedMessage { level: log::Level::Warn, target: "dns", text: text.into(), place: None }
     }
 
     const WINDOW: Duration = Duration::from_secs(30);

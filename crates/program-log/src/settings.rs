@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use vocab::{Complaint, TimeSpan};
 
+/// The name under `file` that stands for the journal.
+pub(crate) const JOURNAL_NAME: &str = "journald";
 /// Longest time for which repeats are counted.
 const REPEATS_MAX: Duration = Duration::from_hours(1);
 
@@ -22,12 +24,14 @@ pub struct ProgramLogSettings {
     /// `gateway`, `lists`, `policy`, `cache`, `signer` or `logs`. Default: as `level` says.
     pub targets: BTreeMap<LogPart, LogLevel>,
     /// The form of a line: `text`, `text_time` (with the time before it), `json`, `journald` (with
-    /// the severity before it, as `<4>`), or `auto`: `journald` where standard error leads to the
-    /// journal, else `text`. A syslog server gets `text` or `json`. Default `auto`.
+    /// the severity before it, as `<4>`), or `auto`: `text`, unless standard error leads to the
+    /// journal, which then gets entries with fields as under `file: journald`. A syslog server gets
+    /// `text` or `json`. Default `auto`.
     pub format: LogForm,
     /// The file to append to; a relative path starts from the configuration's folder. `stderr` and
-    /// `stdout` are the standard streams. It is reopened on SIGUSR1 and on reload. Default
-    /// `stderr`.
+    /// `stdout` are the standard streams; `journald` is the journal of systemd by its own protocol,
+    /// whose entries have `PRIORITY`, `TIDEGATE_PART`, `CODE_FILE` and `CODE_LINE` as fields. A file
+    /// is reopened on SIGUSR1 and on reload. Default `stderr`.
     pub file: Option<String>,
     /// A syslog server in place of a file: `udp://HOST:PORT`, `tcp://HOST:PORT`,
     /// `unix:///dev/log`, or in detail. Default none.
@@ -56,7 +60,7 @@ pub enum LogLevel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LogForm {
-    /// `journald` where standard error leads to the journal, else `text`.
+    /// `text`, or entries of the journal where standard error leads there.
     #[default]
     Auto,
     /// `warn gateway: …`.
@@ -167,6 +171,11 @@ impl ProgramLogSettings {
             let complaint = Complaint::new("format", "a syslog server is told the severity anyway");
             complaints.push(complaint.remedy("write format: text or json"));
         }
+        if self.file.as_deref() == Some(JOURNAL_NAME) && self.format != LogForm::Auto {
+            let complaint =
+                Complaint::new("format", "entries of the journal have a form of their own");
+            complaints.push(complaint.remedy("leave format out, or write file: stderr"));
+        }
         complaints
     }
 }
@@ -186,6 +195,11 @@ mod tests {
         let format = LogForm::Journald;
         assert_eq!(
             ProgramLogSettings { format, syslog, ..ProgramLogSettings::default() }.check()[0].path,
+            "format"
+        );
+        let file = Some(JOURNAL_NAME.to_owned());
+        assert_eq!(
+            ProgramLogSettings { file, format, ..ProgramLogSettings::default() }.check()[0].path,
             "format"
         );
         let file = Some(String::new());

@@ -124,7 +124,11 @@ fn writable_places(plan: &Plan, state: &Path) -> Vec<WritablePlace> {
     let logs = logs.chain(file.gateway.iter().filter_map(|door| door.access_log.as_ref()));
     let logs = logs.chain(file.proxy.iter().filter_map(|door| door.access_log.as_ref()));
     let logs = logs.filter_map(door_web::AccessLogChoice::file);
-    let own = file.log.file.clone().filter(|file| !matches!(file.as_str(), "stderr" | "stdout"));
+    let own = file
+        .log
+        .file
+        .clone()
+        .filter(|file| !matches!(file.as_str(), "stderr" | "stdout" | "journald"));
     let queries = file.dns.as_ref().and_then(|dns| dns.query_log.as_ref());
     let queries = queries.and_then(door_dns::QueryLogChoice::file);
     all.extend(logs.chain(queries).chain(own).map(|file| WritablePlace::Log(base.join(file))));

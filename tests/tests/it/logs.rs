@@ -282,3 +282,53 @@ fn goaccess_reads_the_combined_format() {
     let general = &report["general"];
     assert_eq!((&general["valid_requests"], &general["failed_requests"]), (&4.into(), &0.into()));
 }
+
+#[test]
+fn where_standard_error_leads_to_the_journal_it_gets_entries_with_fields() {
+    let scratch = Scratch::new();
+    let folder = scratch.path().join("run/systemd/journal");
+    std::fs::create_dir_all(&folder).unwrap();
+    let journal = std::os::unix::net::UnixDatagram::bind(folder.join("socket")).unwrap();
+    journal.set_read_timeout(Some(wait::DEADLINE)).unwrap();
+    let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(folder.join("socket"), everyone).unwrap();
+    let told = scratch.write("told", "");
+    let config = scratch.write("tidegate.yaml", "dns: { listen: ['udp://127.0.0.1:0'] }\n");
+    let script = "mount --bind \"$1\" /run && shift && \
+                  JOURNAL_STREAM=$(stat -L -c %d:%i \"$0\") exec \"$@\" 2>\"$0\"";
+    let mut running = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script])
+        .arg(&told)
+        .arg(scratch.path().join("run"))
+        .arg(tidegate::binary())
+        .args(["run", "--config"])
+        .arg(&config)
+        .arg("--state")
+        .arg(scratch.path().join("state"))
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdout = running.stdout.take().unwrap();
+    let mut said = std::io::BufRead::lines(std::io::BufReader::new(stdout));
+    assert!(said.any(|line| line.unwrap() == "ready"));
+    std::fs::write(&config, "dns: { listen: [] }\n").unwrap();
+    assert!(
+        Command::new("kill").args(["-HUP", &running.id().to_string()]).status().unwrap().success()
+    );
+    let mut bytes = vec![0; 1 << 16];
+    let entry = loop {
+        let read = journal.recv(&mut bytes).unwrap();
+        let entry = String::from_utf8(bytes[..read].to_vec()).unwrap();
+        if entry.contains("\nMESSAGE=program: nothing was changed\n") {
+            break entry;
+        }
+    };
+    for field in ["PRIORITY=3\n", "\nSYSLOG_IDENTIFIER=tidegate\n", "\nTIDEGATE_PART=program\n"] {
+        assert!(entry.contains(field), "{entry}");
+    }
+    assert!(entry.contains("\nCODE_FILE=crates/tidegate/src/app/mod.rs\nCODE_LINE="), "{entry}");
+    let _ = (running.kill(), running.wait());
+    assert!(!std::fs::read_to_string(&told).unwrap().contains("nothing was changed"));
+    let said = refused("log: { file: journald, format: json }\n");
+    assert!(said.contains("log.format"), "{said}");
+}
