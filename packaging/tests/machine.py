@@ -65,6 +65,8 @@ rm -rf "$root"/var/log/journal "$root"/var/lib/tidegate "$root"/etc/tidegate
 # Containers have one so that nothing is started in them.
 rm -f "$root"/usr/sbin/policy-rc.d
 ip link set lo up
+# As container managers do: systemd mounts credentials in a namespace of its own, from where they come by propagation.
+mount --make-rshared "$root"
 export container=tests
 exec chroot "$root" /usr/lib/systemd/systemd --system --show-status=no --log-target=null
 """

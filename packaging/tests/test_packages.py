@@ -36,6 +36,12 @@ done
 PIXEL = """
 pixel: { listen: ["http://127.0.0.1:8080", "https://127.0.0.1:8443"], addresses: [127.0.0.1] }
 """
+SECRET = """
+gateway:
+  listen: ["http://127.0.0.1:8098"]
+  routes: [{ path: "/*", answer: { body: "${credential:word}" } }]
+pixel: { listen: ["http://0.0.0.0:8080", "https://0.0.0.0:8443"], addresses: [203.0.113.7] }
+"""
 
 
 def setUpModule():
@@ -176,6 +182,63 @@ class Installed(PackageTest):
         again = [*ask[:-1], "https://adservice.google.com:8443/x.js"]
         again[5] = "adservice.google.com:8443:127.0.0.1"
         machine.wait_for(lambda: machine.try_run(*again).stdout.strip() == "200", "no certificate after the launcher ended")
+
+
+    def test_commands_find_the_service_by_its_configuration(self):
+        self.install()
+        self.assert_answers()
+        self.assertIn(f"{CONFIGURATION}: fine", self.machine.run("tidegate", "check"))
+        self.assertIn(f"configuration {CONFIGURATION}", self.machine.run("tidegate", "why", "doubleclick.net"))
+        self.assertIn(CONFIGURATION, self.machine.run("tidegate", "ctl", "status"))
+        # To others the folder is closed: they are told so, and get no answer of the built-in configuration.
+        stranger = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "tidegate"]
+        told = self.machine.try_run(*stranger, "why", "doubleclick.net")
+        self.assertEqual(told.returncode, 1)
+        self.assertIn("sudo", told.stderr)
+
+    def test_messages_are_entries_with_fields_in_the_journal(self):
+        self.install()
+        self.assert_answers()
+        path = self.machine.path(CONFIGURATION)
+        path.write_text(path.read_text() + "nonsense: true\n")
+        self.machine.try_run("systemctl", "reload", "tidegate")
+        ask = ["journalctl", "--no-pager", "-o", "json", "TIDEGATE_PART=program", "PRIORITY=3"]
+        told = []
+
+        def is_told():
+            told[:] = [json.loads(line) for line in self.machine.try_run(*ask).stdout.splitlines()]
+            return any(entry["MESSAGE"] == "program: nothing was changed" for entry in told)
+
+        self.machine.wait_for(is_told, "no entry")
+        for entry in told:
+            self.assertEqual(entry["_SYSTEMD_UNIT"], "tidegate.service")
+            self.assertEqual(entry["SYSLOG_IDENTIFIER"], "tidegate")
+            self.assertTrue(entry["CODE_FILE"].endswith(".rs") and int(entry["CODE_LINE"]) > 0, entry)
+
+    def test_secrets_come_by_credentials_that_root_alone_can_read(self):
+        machine = self.machine
+        machine.run("ip", "address", "add", "203.0.113.7/32", "dev", "lo")
+        machine.write("/etc/tidegate-word", "open sesame\n", 0o600)
+        credential = "[Service]\nLoadCredential=word:/etc/tidegate-word\n"
+        for unit in ["tidegate.service", "tidegate-signer@.service"]:
+            machine.write(f"/etc/systemd/system/{unit}.d/word.conf", credential)
+        self.install()
+        self.use(SECRET)
+        ask = ["curl", "-sS", "--max-time", "5"]
+        self.assertEqual(machine.run(*ask, "http://127.0.0.1:8098/").strip(), "open sesame")
+        # Commands of root's read what the service has been given.
+        self.assertIn(f"{CONFIGURATION}: fine", machine.run("tidegate", "check"))
+        self.assertNotIn("sesame", machine.run("tidegate", "ctl", "get", "gateway"))
+        # So does the signer, which finds the machine's own addresses without a socket of the Internet.
+        machine.run("sh", "-c", "tidegate cert ca --pem > /run/ca.pem")
+        ask += ["--cacert", "/run/ca.pem", "-o", "/dev/null", "-w", "%{http_code}", "https://203.0.113.7:8443/"]
+        machine.wait_for(lambda: machine.try_run(*ask).stdout.isdigit(), "no certificate")
+        self.assertNotEqual(machine.run(*ask), "000")
+        # The new version's script gets past them, too.
+        before = self.main_process()
+        self.assertEqual(self.install("2.0.0").count("goes on"), 0)
+        self.assertNotEqual(self.main_process(), before)
+        self.assertEqual(machine.run(*ask[:4], "http://127.0.0.1:8098/").strip(), "open sesame")
 
 
 class Upgraded(PackageTest):

@@ -15,6 +15,9 @@ use vocab::Complaint;
 /// Bytes of a file whose content is a value.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
+/// The credentials of the service while it runs, which root can read.
+const CREDENTIALS_OF_SERVICE: &str = "/run/credentials/tidegate.service";
+
 /// World around a configuration.
 pub(crate) trait ConfigSurroundings {
     /// A variable of the environment.
@@ -159,15 +162,24 @@ impl VariableFiller<'_> {
                 })
             }
             ValueSource::File(path) => self.secret(self.base.join(path)),
-            ValueSource::Credential(name) => {
-                let is_name = !name.is_empty() && !name.contains('/') && *name != "..";
-                let folder = self.around.variable("CREDENTIALS_DIRECTORY");
-                match folder.filter(|_| is_name) {
-                    Some(folder) => self.secret(Path::new(&folder).join(name)),
-                    None => Err(Complaint::new("", format!("there is no credential {name:?}"))
-                        .remedy("give it with LoadCredential= or SetCredential= in the unit")),
-                }
-            }
+            ValueSource::Credential(name) => self.credential(name),
+        }
+    }
+
+    /// A credential of the unit that this process is in, or where it is in none, as a command of
+    /// root's, of the service that runs.
+    fn credential(&mut self, name: &str) -> Result<String, Complaint> {
+        let is_name = !name.is_empty() && !name.contains('/') && name != "..";
+        let absent = || {
+            Complaint::new("", format!("there is no credential {name:?}"))
+                .remedy("give it with LoadCredential= or SetCredential= in the unit")
+        };
+        if !is_name {
+            return Err(absent());
+        }
+        match self.around.variable("CREDENTIALS_DIRECTORY") {
+            Some(folder) => self.secret(Path::new(&folder).join(name)),
+            None => self.secret(Path::new(CREDENTIALS_OF_SERVICE).join(name)).map_err(|_| absent()),
         }
     }
 

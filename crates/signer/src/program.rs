@@ -11,6 +11,16 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
+/// Variables that the service manager has set for one process, which the signer is not.
+const OF_ONE_PROCESS: [&str; 6] = [
+    "LISTEN_FDNAMES",
+    "LISTEN_FDS",
+    "LISTEN_PID",
+    "NOTIFY_SOCKET",
+    "WATCHDOG_PID",
+    "WATCHDOG_USEC",
+];
+
 /// Path and arguments with which a signer's process is started.
 #[derive(Clone, Debug)]
 pub struct SignerProgram {
@@ -21,11 +31,15 @@ pub struct SignerProgram {
 }
 
 impl SignerProgram {
-    /// The command that starts it, with nothing of the environment.
+    /// The command that starts it. The environment goes along: the configuration, which the signer
+    /// reads itself, may have values from there, and the folder of credentials.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         // A terminal's Ctrl-C is for the program; what it started ends when it does.
-        command.args(&self.args).env_clear().arg0("tidegate").process_group(0);
+        command.args(&self.args).arg0("tidegate").process_group(0);
+        for name in OF_ONE_PROCESS {
+            command.env_remove(name);
+        }
         command
     }
 }

@@ -40,3 +40,16 @@ fn check_names_the_file_that_is_wrong() {
     assert_eq!(output.status.code(), Some(1));
     assert!(said.contains("more.yaml:2:14: web.0.listen.0: the environment has no"), "{said}");
 }
+
+#[test]
+fn the_signer_reads_values_from_the_environment_too() {
+    let yaml = "policy: { lists: [{ name: mine, rules: ['||${env:BLOCKED}^'] }] }\n\
+                pixel: { listen: ['http://127.0.0.1:0', 'https://127.0.0.1:0'], \
+                addresses: [127.0.0.1] }\n";
+    let edge = Tidegate::start_with(Scratch::new(), yaml, &[("BLOCKED", "ads.example")]);
+    let (ca, port) = (edge.state().join("ca/ca.pem"), edge.address("pixel", "https").port());
+    let connect = format!("::127.0.0.1:{port}");
+    let trust = ca.to_str().unwrap();
+    let url = "https://ads.example/x.js";
+    assert_eq!(curl(&["--cacert", trust, "--connect-to", &connect, url]).0, 200);
+}

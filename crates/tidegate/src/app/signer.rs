@@ -73,7 +73,7 @@ fn hidden_command(setup: &CommandSetup, state: &Path, command: &str) -> SignerPr
     SignerProgram { path: "/proc/self/exe".into(), args: arguments(setup, state, command) }
 }
 
-/// The state folder is always named: the process knows no environment to find it by.
+/// The state folder is always named: a launcher of the service manager has another environment.
 fn arguments(setup: &CommandSetup, state: &Path, command: &str) -> Vec<OsString> {
     let mut args: Vec<OsString> = vec!["--state".into(), state.into()];
     if let Some(config) = setup.config_path() {
