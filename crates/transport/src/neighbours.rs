@@ -97,6 +97,16 @@ pub fn interface_addresses(interface: &str) -> io::Result<Vec<IpAddr>> {
     Ok(its)
 }
 
+/// The addresses of all interfaces now, in their order, link-local ones left out.
+pub(crate) fn local_addresses() -> io::Result<Vec<IpAddr>> {
+    let is_scoped =
+        |address: &IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
+    let all = rtnetlink::addresses(ENTRIES_MAX)?.into_keys();
+    let mut all: Vec<IpAddr> = all.filter(|address| !is_scoped(address)).collect();
+    all.sort_unstable();
+    Ok(all)
+}
+
 fn mac(client: IpAddr, now: Now) -> Option<MacAddress> {
     let client = client.to_canonical();
     if client.is_loopback() {

@@ -1,10 +1,14 @@
 //! The addresses of ours: those that clients may know us by, for which a certificate of our own is,
 //! and whether one is ours at all.
 //!
-//! It sends nothing and asks no interface list: the kernel is asked from which address it would
-//! write to a stranger. Called by the doors that have our authority sign their certificate, and by
-//! those that must not call themselves.
+//! It sends nothing: the kernel is asked from which address it would write to a stranger. A process
+//! that may make no socket of the Internet, as the signer of a service, asks for the addresses of
+//! all interfaces. Called by the doors that have our authority sign their certificate, by the
+//! signer, and by those that must not call themselves.
 
+use crate::neighbours;
+use rustix::io::Errno;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// Documentation addresses (RFC 5737, RFC 3849): no packet is sent to them, they only have the
@@ -24,7 +28,13 @@ pub fn own_addresses(listening: &[SocketAddr]) -> Vec<IpAddr> {
                 IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
                 IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
             };
-            outgoing(address).into_iter().chain([loopback]).collect()
+            let reached = match outgoing(address) {
+                Err(why) if Errno::from_io_error(&why) == Some(Errno::AFNOSUPPORT) => {
+                    of_interfaces(address)
+                }
+                outgoing => outgoing.ok().flatten().into_iter().collect(),
+            };
+            reached.into_iter().chain([loopback]).collect()
         } else {
             vec![address]
         };
@@ -44,12 +54,19 @@ pub fn is_own_address(address: IpAddr) -> bool {
 }
 
 /// The address of ours from which packets go out; none where no way leads anywhere.
-fn outgoing(any: IpAddr) -> Option<IpAddr> {
-    let (_, somewhere) = PROBE_TARGETS.into_iter().find(|(unspecified, _)| *unspecified == any)?;
-    let socket = UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
-    socket.connect(SocketAddr::new(somewhere, 53)).ok()?;
-    let address = socket.local_addr().ok()?.ip();
-    (!address.is_unspecified()).then_some(address)
+fn outgoing(any: IpAddr) -> io::Result<Option<IpAddr>> {
+    let target = PROBE_TARGETS.into_iter().find(|(unspecified, _)| *unspecified == any);
+    let Some((_, somewhere)) = target else { return Ok(None) };
+    let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
+    socket.connect(SocketAddr::new(somewhere, 53))?;
+    let address = socket.local_addr()?.ip();
+    Ok((!address.is_unspecified()).then_some(address))
+}
+
+/// The addresses of all interfaces, of the family of `any`. None where the kernel does not tell.
+fn of_interfaces(any: IpAddr) -> Vec<IpAddr> {
+    let all = neighbours::local_addresses().unwrap_or_default().into_iter();
+    all.filter(|it| it.is_ipv4() == any.is_ipv4() && !it.is_loopback()).collect()
 }
 
 #[cfg(test)]
@@ -66,6 +83,15 @@ mod tests {
     fn our_own_addresses_are_told_from_others() {
         assert!(["127.0.0.1", "127.9.9.9"].iter().all(|it| is_own_address(it.parse().unwrap())));
         assert!(["192.0.2.7", "2001:db8::7"].iter().all(|it| !is_own_address(it.parse().unwrap())));
+    }
+
+    #[test]
+    fn without_sockets_of_the_internet_the_interfaces_are_asked() {
+        let any = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let all = of_interfaces(any);
+        assert!(all.iter().all(|it| it.is_ipv4() && is_own_address(*it)), "{all:?}");
+        // Where a way leads out, its address is one of them.
+        assert!(outgoing(any).unwrap_or(None).is_none_or(|it| all.contains(&it)), "{all:?}");
     }
 
     #[test]
