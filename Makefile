@@ -110,6 +110,7 @@ unit: dashboard
 e2e: dashboard test-packages cache-suite
 	$(CARGO) build --locked -p tidegate
 	$(CARGO) test -p tidegate-tests --locked -- --test-threads=1 | tests/slowest.py
+	cd dashboard && npm run --silent stories
 
 # Packages of the binary that the end-to-end tests have, on machines with systemd that are kept in memory.
 packages-test: test-packages dashboard

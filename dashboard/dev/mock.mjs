@@ -16,6 +16,63 @@ const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", "
 const MODE = process.env.MOCK ?? "";
 
 let pausedUntil = 0;
+/** What was allowed and blocked by hand. */
+const byHand = MODE === "empty" ? [] : [
+  { action: "pass", host: "shop.example", client: "192.168.1.7", profile: null, ends: Date.now() + 240_000 },
+  { action: "pass", host: "tracker.example", client: null, profile: null, ends: null },
+  { action: "block", host: "game.example", client: null, profile: "kids", ends: Date.now() + 7_200_000 },
+];
+const shownOverride = ({ action: _action, ends, ...known }) =>
+  ({ ...known, until: ends === null ? null : new Date(ends).toISOString(), left_s: ends === null ? null : Math.floor((ends - Date.now()) / 1000) });
+const heldOf = (action) => byHand.filter((one) => one.action === action).map(shownOverride);
+
+async function setOverride(action, request) {
+  const { host, minutes, client, profile } = await readBody(request);
+  const made = { action, host, client, profile, ends: minutes === "always" ? null : Date.now() + minutes * 60_000 };
+  byHand.push(made);
+  return [200, shownOverride(made)];
+}
+
+async function endOverride(action, request) {
+  const { host, client, profile } = await readBody(request);
+  const at = byHand.findIndex((one) => one.action === action && one.host === host && one.client === client && one.profile === profile);
+  if (at >= 0) byHand.splice(at, 1);
+  return [200, { [action === "pass" ? "allows" : "blocks"]: heldOf(action) }];
+}
+
+const RELOADED = { lists: LISTS.length, rules: 151_409, took_ms: 412, warnings: [] };
+let ownRules = { text: "! The house's own\n||game.example^$client=192.168.1.70\n@@||shop.example^\n", revision: "1" };
+
+async function addList(request) {
+  const { name, url, kind } = await readBody(request);
+  if (LISTS.some((list) => list.name === name)) {
+    return [422, { error: "the change was not taken; file and settings are as before", remedy: "send what the complaints ask for", complaints: [`/var/lib/tidegate/dashboard.yaml:3:7: policy.lists.4.name: "${name}" is taken; give each a name of its own`] }];
+  }
+  LISTS.push({ name, kind, from: url ?? "rules", syntax: "adblock", lines: 0, rules_names: 0, rules_urls: 0, skipped: 0, skipped_by_reason: [], skipped_lines: [], made: true,
+    subscription: url ? { url, bytes: null, fetched_at: null, checked_at: null, next_at: null, is_fetching: true, failures: 0, failure: null } : null });
+  return [200, RELOADED];
+}
+
+async function changeList(request, change) {
+  const sent = await readBody(request);
+  change(LISTS.findIndex((list) => list.name === sent.name), sent);
+  return [200, RELOADED];
+}
+
+/** Counts lines that look like rules; those with a blank in the middle do not. */
+function checkedRules(text) {
+  const lines = text.split("\n");
+  const wrong = lines.map((line, at) => ({ line: at + 1, text: line, reason: "is no rule of any syntax", file: null }))
+    .filter(({ text: one }) => one.trim() !== "" && !one.startsWith("!") && one.includes(" "));
+  const rules = lines.filter((line) => line.trim() !== "" && !line.startsWith("!") && !line.includes(" "));
+  return { name: "own-rules", kind: "block", from: "rules", syntax: "adblock", lines: lines.length, rules_names: rules.length, rules_urls: 0, loaded_at: null, changed_at: null,
+    skipped: wrong.length, skipped_by_reason: wrong.length ? [{ reason: "is no rule of any syntax", count: wrong.length }] : [], skipped_lines: wrong, unfit: null, subscription: null, made: true, off: false };
+}
+
+/** The verdict by hand on a host for a client, if there is one. */
+function overrideFor(host, client) {
+  return byHand.find((one) => (host === one.host || host.endsWith(`.${one.host}`)) && (one.client === null || one.client === client) && one.profile === null);
+}
 
 /** The log's rows are numbered by time: one every 700 ms. */
 const idAt = (ms) => Math.floor((ms - 1_700_000_000_000) / 700);
@@ -123,13 +180,17 @@ function why(words) {
           { list: "easylist", line: 40_118, text: `@@||${host}/player.js$script,domain=video.stream.example`, decides: false, note: "does not count: asked for another kind, and the page is not video.stream.example" },
         ]
       : [];
-  const blocked = bad && !good && !paused;
-  const decided = good ? allow : blocked ? rule : null;
+  const client = words.get("client") || "127.0.0.1";
+  const held = overrideFor(host, client);
+  const listed = bad && !good && !paused;
+  const blocked = held ? held.action === "block" : listed;
+  const decided = good ? allow : blocked && listed ? rule : null;
+  const by = held ? (held.action === "block" ? "by_hand" : "paused") : null;
   const outcome = { dns: "the address of the pixel door, 127.0.0.1, for 300 s", pixel: "204 without a body", proxy: "403 with a page that names list and rule" };
   return [200, {
-    target, client: words.get("client") || "127.0.0.1", profile: "default", door, kind,
-    action: blocked ? "block" : "pass", cause: paused && bad ? "paused" : decided ? "rule" : "none", rule: decided, list_changed_at: decided ? new Date(STARTED).toISOString() : null,
-    summary: "", matches,
+    target, client, profile: "default", door, kind, host, site: host.split(".").slice(-2).join("."),
+    action: blocked ? "block" : "pass", cause: by ?? (paused && bad ? "paused" : decided ? "rule" : "none"), rule: decided, list_changed_at: decided ? new Date(STARTED).toISOString() : null,
+    summary: held ? (blocked ? `blocked: ${held.host} is blocked by hand for a while` : `passes: ${held.host} is let through for a while`) : "", matches,
     stored: door === "proxy" && !blocked ? ["200 OK, 17.8 KiB in memory: fresh for 1 h by max-age, 5 min 12 s old, so fresh for 54 min 48 s more"] : [],
     page: null,
     door_outcome: blocked ? (outcome[door] ?? "403") : door === "dns" ? "asks the cache, then the upstreams" : "fetches it from the origin",
@@ -160,7 +221,14 @@ async function answer(request, url) {
     case "GET /api/top": return [200, MODE === "empty" ? { what: words.get("what"), range, lines: [] } : top(words.get("what"), range, Number(words.get("limit") ?? 10))];
     case "GET /api/requests": return [200, requests(words)];
     case "GET /api/why": return why(words);
-    case "GET /api/lists": return [200, { lists: LISTS.map((list) => ({ unfit: null, subscription: null, ...list, loaded_at: new Date(STARTED).toISOString(), changed_at: new Date(STARTED).toISOString() })) }];
+    case "POST /api/lists": return addList(request);
+    case "POST /api/lists/remove": return changeList(request, (at) => LISTS.splice(at, 1));
+    case "POST /api/lists/switch": return changeList(request, (at, { on }) => { LISTS[at].off = !on; });
+    case "POST /api/lists/update": { const { list } = await readBody(request); return [200, { lists: [{ name: list, outcome: "same", failure: null }], is_fetching: false }]; }
+    case "GET /api/rules": return [200, ownRules];
+    case "PUT /api/rules": { const { text } = await readBody(request); ownRules = { text, revision: String(Date.now()) }; return [200, RELOADED]; }
+    case "POST /api/rules/check": return [200, checkedRules((await readBody(request)).text)];
+    case "GET /api/lists": return [200, { lists: LISTS.map((list) => ({ unfit: null, subscription: null, made: false, off: false, ...list, loaded_at: new Date(STARTED).toISOString(), changed_at: new Date(STARTED).toISOString() })) }];
     case "GET /api/upstreams": return [200, { upstreams: [
       { group: "", name: "quad9", timeouts: 29, unproved: 0, address: "https://dns.quad9.example/dns-query", queries: 61_204, failures: 31, latency_us: 14_300, healthy: true },
       { group: "", name: "cf", timeouts: 9, unproved: 0, address: "tls://192.0.2.1", queries: 60_880, failures: 12, latency_us: 11_900, healthy: true },
@@ -189,11 +257,12 @@ async function answer(request, url) {
     case "GET /api/cache": return [200, { caches: MODE === "empty" ? [] : cached(words) }];
     case "POST /api/stores/purge": return [200, { entries: 1, fetches: 0 }];
     case "GET /api/trust": return [200, { clients: MODE === "empty" ? [] : TRUST.map(trusting) }];
-    case "GET /api/allows": return [200, { allows: MODE === "empty" ? [] : [
-      { host: "shop.example", client: "192.168.1.7", profile: null, until: new Date(Date.now() + 240_000).toISOString(), left_s: 240 },
-      { host: "tracker.example", client: null, profile: null, until: null, left_s: null },
-    ] }];
-    case "POST /api/revoke": return [200, { allows: [] }];
+    case "GET /api/allows": return [200, { allows: heldOf("pass") }];
+    case "GET /api/blocks": return [200, { blocks: heldOf("block") }];
+    case "POST /api/allow": return setOverride("pass", request);
+    case "POST /api/block": return setOverride("block", request);
+    case "POST /api/revoke": return endOverride("pass", request);
+    case "POST /api/unblock": return endOverride("block", request);
     case "POST /api/reload": return MODE === "open"
       ? [422, { error: "The configuration was not taken; the old one goes on.", remedy: "Mend these and reload again.", complaints: ["tidegate.yaml:14:7: upstreams.0: \"tls:/1.1.1.1\" is no address; write it like tls://1.1.1.1", "tidegate.yaml:22:3: web.rot: no such key; root?"] }]
       : [200, { lists: LISTS.length, rules: 151_409, took_ms: 412, warnings: [] }];

@@ -3,12 +3,17 @@
 
 import { asSentence } from "./format";
 import type {
-  Allow,
+  Action,
   CacheIndex,
   CacheQuery,
   ClientTrust,
   List,
+  ListUpdated,
+  NewList,
   Origin,
+  Override,
+  OverrideOrder,
+  OwnRules,
   Paused,
   Pool,
   Problem,
@@ -47,6 +52,8 @@ export class Fault extends Error {
 const TIMEOUT_MS = 10_000;
 /** A reload reads and compiles every list first. */
 const RELOAD_TIMEOUT_MS = 60_000;
+/** A list is waited for as long; the program itself waits a minute. */
+const FETCH_TIMEOUT_MS = 70_000;
 
 let whenSignedOut: () => void = () => undefined;
 
@@ -126,16 +133,18 @@ async function call<T>(path: string, init: RequestInit, timeout = TIMEOUT_MS): P
 const get = <T>(path: string, signal?: AbortSignal): Promise<T> =>
   call<T>(path, signal ? { signal } : {});
 
-const post = <T>(path: string, body: unknown, timeout?: number): Promise<T> =>
+const send = <T>(method: "POST" | "PUT", path: string, body: unknown, timeout?: number): Promise<T> =>
   call<T>(
     path,
     {
-      method: "POST",
+      method,
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
     },
     timeout,
   );
+
+const post = <T>(path: string, body: unknown, timeout?: number): Promise<T> => send<T>("POST", path, body, timeout);
 
 export const PAGE_ROWS = 60;
 
@@ -157,6 +166,13 @@ export const api = {
   why: (query: WhyQuery, signal?: AbortSignal) =>
     get<Why>(withQuery("api/why", { ...query }), signal),
   lists: (signal?: AbortSignal) => get<{ lists: List[] }>("api/lists", signal),
+  addList: (list: NewList) => post<Reloaded>("api/lists", list, RELOAD_TIMEOUT_MS),
+  removeList: (name: string) => post<Reloaded>("api/lists/remove", { name }, RELOAD_TIMEOUT_MS),
+  switchList: (name: string, on: boolean) => post<Reloaded>("api/lists/switch", { name, on }, RELOAD_TIMEOUT_MS),
+  fetchList: (list: string) => post<ListUpdated>("api/lists/update", { list }, FETCH_TIMEOUT_MS),
+  ownRules: (signal?: AbortSignal) => get<OwnRules>("api/rules", signal),
+  setOwnRules: (rules: OwnRules) => send<Reloaded>("PUT", "api/rules", rules, RELOAD_TIMEOUT_MS),
+  checkRules: (text: string) => post<List>("api/rules/check", { text }),
   origins: (signal?: AbortSignal) => get<{ origins: Origin[] }>("api/origins", signal),
   pools: (signal?: AbortSignal) => get<{ pools: Pool[] }>("api/pools", signal),
   cache: (query: CacheQuery, signal?: AbortSignal) =>
@@ -164,8 +180,12 @@ export const api = {
   purgeStored: (what: TakeBack) => post<unknown>("api/stores/purge", what),
   upstreams: (signal?: AbortSignal) => get<{ upstreams: Upstream[] }>("api/upstreams", signal),
   trust: (signal?: AbortSignal) => get<{ clients: ClientTrust[] }>("api/trust", signal),
-  allows: (signal?: AbortSignal) => get<{ allows: Allow[] }>("api/allows", signal),
-  revoke: (host: string, client: string | null) => post<unknown>("api/revoke", { host, client }),
+  allows: (signal?: AbortSignal) => get<{ allows: Override[] }>("api/allows", signal),
+  blocks: (signal?: AbortSignal) => get<{ blocks: Override[] }>("api/blocks", signal),
+  override: (action: Action, order: OverrideOrder) =>
+    post<Override>(action === "block" ? "api/block" : "api/allow", order),
+  endOverride: (action: Action, { host, client, profile }: Override) =>
+    post<unknown>(action === "block" ? "api/unblock" : "api/revoke", { host, client, profile }),
   reload: () => post<Reloaded>("api/reload", {}, RELOAD_TIMEOUT_MS),
   pause: (seconds: number) => post<Paused>("api/pause", { seconds }),
   resume: () => post<Paused>("api/resume", {}),

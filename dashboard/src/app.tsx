@@ -7,6 +7,7 @@ import { PausedBanner } from "./parts/protection";
 import { refreshStatus, route, session, statusFault } from "./state";
 import type { View } from "./route";
 import { CacheView } from "./views/cache";
+import { ListsView } from "./views/lists";
 import { Log } from "./views/log";
 import { Login } from "./views/login";
 import { Overview } from "./views/overview";
@@ -19,6 +20,7 @@ const TITLES: Record<View, string> = {
   overview: "Overview",
   log: "Requests",
   why: "Why",
+  lists: "Lists",
   cache: "Cache",
   setup: "Set up",
 };
@@ -31,6 +33,8 @@ function Current({ view }: { view: View }) {
       return <Log />;
     case "why":
       return <WhyView />;
+    case "lists":
+      return <ListsView />;
     case "cache":
       return <CacheView />;
     case "setup":

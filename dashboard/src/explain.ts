@@ -27,8 +27,8 @@ export function sentence(decided: Decided): Sentence {
     return { verdict, reason: decided.action === "block" ? "rule" : "allowed by rule", rule: decided.rule };
   }
   // A pause and a leave for one name have the same cause: only the summary tells them apart.
-  if (decided.cause === "paused" && decided.summary) {
-    return { verdict, reason: `${printable(decided.summary.replace(/^passes: /, ""))}.`, rule: null };
+  if ((decided.cause === "paused" || decided.cause === "by_hand") && decided.summary) {
+    return { verdict, reason: `${printable(decided.summary.replace(/^(passes|blocked): /, ""))}.`, rule: null };
   }
   return { verdict, reason: causeText(decided.cause), rule: null };
 }
@@ -39,6 +39,8 @@ export function causeText(cause: string): string {
       return "no rule on any list blocks it.";
     case "paused":
       return "protection was paused, or the name let through.";
+    case "by_hand":
+      return "somebody blocked it by hand.";
     case "not_asked":
       return "the policy was not asked for this request.";
     case "unlisted":

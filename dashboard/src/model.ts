@@ -7,7 +7,7 @@ export const RANGES = ["1h", "24h", "7d", "30d"] as const;
 export type Range = (typeof RANGES)[number];
 
 export type Action = "pass" | "block";
-export type Cause = "none" | "rule" | "paused" | "not_asked" | "unlisted" | "other_blocker";
+export type Cause = "none" | "rule" | "paused" | "by_hand" | "not_asked" | "unlisted" | "other_blocker";
 export type TopWhat = "blocked" | "names" | "clients";
 
 export interface Listener {
@@ -129,6 +129,9 @@ export interface Why {
   target: string;
   client: string;
   profile: string;
+  host: string;
+  /** The registrable name of the host. */
+  site: string;
   door: string;
   kind: string;
   page: string | null;
@@ -168,6 +171,10 @@ export interface List {
   changed_at: string | null;
   /** Why nothing of it is in force. */
   unfit: string | null;
+  /** Added in the dashboard, and can be removed there. */
+  made: boolean;
+  /** Holds for nobody. */
+  off: boolean;
   subscription: Subscription | null;
 }
 
@@ -265,13 +272,41 @@ export interface ClientTrust {
 }
 
 /** A name that passes though rules block it. */
-export interface Allow {
+/** What is allowed or blocked by hand. */
+export interface Override {
   host: string;
   client: string | null;
   profile: string | null;
   /** Null until it is revoked. */
   until: string | null;
   left_s: number | null;
+}
+
+/** What is asked for by hand: a name with all below it, for whom, for how long. */
+export interface OverrideOrder {
+  host: string;
+  minutes: number | "always";
+  client: string | null;
+  profile: string | null;
+}
+
+/** A list that is to be added, with a URL or rules. */
+export interface NewList {
+  name: string;
+  url?: string;
+  rules?: string;
+  kind: "block" | "allow";
+}
+
+/** Own rules, with a word for this text. */
+export interface OwnRules {
+  text: string;
+  revision: string;
+}
+
+export interface ListUpdated {
+  lists: { name: string; outcome: "changed" | "same" | "failed"; failure: string | null }[];
+  is_fetching: boolean;
 }
 
 export interface Reloaded {

@@ -4,16 +4,17 @@
 //! handler reads words, asks the ledger or [`ProgramControl`] on a thread that may block, and
 //! shapes JSON. Mounted by [`crate::Admin`] behind the guard.
 
-pub(crate) mod allows;
 pub(crate) mod changes;
 pub(crate) mod counts;
 pub(crate) mod health;
-pub(crate) mod notes;
+pub(crate) mod list_changes;
+mod notes;
 mod origins;
+pub(crate) mod overrides;
 pub(crate) mod pools;
 pub(crate) mod requests;
 pub(crate) mod session;
-mod settings;
+pub(crate) mod settings;
 pub(crate) mod state;
 mod stores;
 pub(crate) mod why;
@@ -162,9 +163,17 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(stores::stores))
         .routes(routes!(stores::cache_index))
         .routes(routes!(stores::purge_stores))
-        .routes(routes!(allows::allow))
-        .routes(routes!(allows::allows))
-        .routes(routes!(allows::revoke))
+        .routes(routes!(overrides::allow))
+        .routes(routes!(overrides::allows))
+        .routes(routes!(list_changes::add_list))
+        .routes(routes!(list_changes::remove_list))
+        .routes(routes!(list_changes::switch_list))
+        .routes(routes!(list_changes::own_rules, list_changes::set_own_rules))
+        .routes(routes!(list_changes::check_rules))
+        .routes(routes!(overrides::revoke))
+        .routes(routes!(overrides::block))
+        .routes(routes!(overrides::blocks))
+        .routes(routes!(overrides::unblock))
 }
 
 /// Routes that anybody may call under a name of ours.

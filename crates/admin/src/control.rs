@@ -4,15 +4,16 @@
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
 use crate::model::{
-    AllowInfo, CachePage, ClientTrust, ConfigText, DnsCacheInfo, InspectedInfo, ListInfo,
-    ListUpdateOutcome, NewServer, OriginInfo, PoolInfo, ProgramInfo, ReloadOutcome, SettingEdit,
-    StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
+    CachePage, ClientTrust, ConfigText, DnsCacheInfo, InspectedInfo, ListInfo, ListUpdateOutcome,
+    NewServer, OriginInfo, OverrideInfo, OwnRules, OwnRulesUpdate, PoolInfo, ProgramInfo,
+    ReloadOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo,
+    WhyAnswer,
 };
 use ledger::Collector;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
-use vocab::{DomainName, Door, Now, RequestKind};
+use vocab::{Action, DomainName, Door, Now, RequestKind};
 
 /// Refusal of a change by the part that it is for, whose own error it is: the API knows no door,
 /// and shows it with a remedy.
@@ -78,6 +79,19 @@ pub trait ProgramControl: Send + Sync + 'static {
     /// does; or says why not, and changes nothing.
     fn change_settings(&self, changes: &[SettingEdit]) -> Result<ReloadOutcome, SettingsRefusal>;
 
+    /// Adds a list, removes one that was added so, or switches one off or on, and takes that over as
+    /// a reload does; or says why not, and changes nothing.
+    fn change_lists(&self, change: &ListChange) -> Result<ReloadOutcome, SettingsRefusal>;
+
+    /// Own rules.
+    fn own_rules(&self) -> Result<OwnRules, SettingsRefusal>;
+
+    /// Replaces own rules, unless they were changed since they were read, and puts them in force.
+    fn set_own_rules(&self, sent: &OwnRulesUpdate) -> Result<ReloadOutcome, SettingsRefusal>;
+
+    /// Returns what a list of these rules would hold.
+    fn check_rules(&self, text: &str) -> ListInfo;
+
     /// Fetches lists that have a URL, unless they are as they were, and swaps them in; returns when
     /// that is done or has taken a minute. An error says that there is no such list, or that too
     /// many ask.
@@ -89,14 +103,14 @@ pub trait ProgramControl: Send + Sync + 'static {
     /// Until when everything passes, in milliseconds since 1970; in the past if nothing is paused.
     fn paused_until(&self) -> u64;
 
-    /// Lets a name pass; or says why not.
-    fn allow(&self, grant: &NameAllow, now: Now) -> Result<(), ControlRefusal>;
+    /// Allows or blocks a name by hand; or says why not.
+    fn set_override(&self, order: &NameOrder, now: Now) -> Result<(), ControlRefusal>;
 
-    /// Returns what is let through, by name.
-    fn allows(&self, now: Now) -> Vec<AllowInfo>;
+    /// Returns what is allowed, or blocked, by hand, by name.
+    fn overrides(&self, action: Action, now: Now) -> Vec<OverrideInfo>;
 
-    /// Ends what was let through for this client, or for all; says whether there was such a leave.
-    fn revoke(&self, host: &DomainName, client: Option<IpAddr>, now: Now) -> bool;
+    /// Ends what was allowed or blocked by hand; says whether there was such an override.
+    fn end_override(&self, key: &OrderKey, now: Now) -> bool;
 
     /// Forgets answers to DNS questions, in every cache; says how many.
     fn purge(&self, what: &DnsCachePurge) -> u64;
@@ -196,15 +210,73 @@ pub enum CacheIndexScope {
     Prefix(String),
 }
 
-/// A name that is to pass.
+/// Change of the lists.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ListChange {
+    /// One more, with the keys of `policy.lists`.
+    Add(serde_json::Value),
+    /// No longer this one, which was added so.
+    Remove(String),
+    /// Holds for nobody.
+    SwitchOff(String),
+    /// Holds again.
+    SwitchOn(String),
+}
+
+/// Name that is to be allowed or blocked by hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NameAllow {
+pub struct NameOrder {
+    /// Outcome for it.
+    pub action: Action,
     /// The name, with all below it.
     pub host: DomainName,
-    /// For which client; for all if none.
-    pub client: Option<IpAddr>,
-    /// Until when, in milliseconds since 1970; until it is revoked if none.
+    /// For whom.
+    pub clients: OrderClients,
+    /// Until when, in milliseconds since 1970; until it is taken back if none.
     pub until_unix_ms: Option<u64>,
+}
+
+/// Override that is meant, among those that there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderKey {
+    /// Outcome that it gives.
+    pub action: Action,
+    /// The name.
+    pub host: DomainName,
+    /// For whom it is.
+    pub clients: OrderClients,
+}
+
+/// Clients that something done by hand is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OrderClients {
+    /// All.
+    Everyone,
+    /// The one with this address.
+    Address(IpAddr),
+    /// Those of a profile.
+    Profile(String),
+}
+
+impl OrderClients {
+    /// The address of the client and the name of the profile, as the API has them.
+    pub fn named(&self) -> (Option<String>, Option<String>) {
+        match self {
+            Self::Everyone => (None, None),
+            Self::Address(address) => (Some(address.to_string()), None),
+            Self::Profile(name) => (None, Some(name.clone())),
+        }
+    }
+}
+
+impl fmt::Display for OrderClients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Everyone => f.write_str("all clients"),
+            Self::Address(address) => address.fmt(f),
+            Self::Profile(name) => write!(f, "the profile {name:?}"),
+        }
+    }
 }
 
 /// A question why something is blocked or not.

@@ -5,31 +5,35 @@
 //! of the configuration. Fields are added, never renamed. Filled by the handlers, described by
 //! utoipa, read by the dashboard and `tidegate ctl`.
 
-mod allows;
 mod cache_index;
 mod clients;
 mod inspected;
+mod list_changes;
 mod list_text;
 mod lists;
 mod notes;
 mod origins;
+mod overrides;
 mod pools;
 mod settings;
 mod stores;
 mod why;
 
-pub use self::allows::{AllowInfo, AllowList, AllowMinutes, AllowRequest, RevokeRequest};
 pub use self::cache_index::{
     CacheIndex, CachePage, CacheQuery, CachedResponse, CachedSite, CachedUrl,
 };
 pub use self::clients::{ClientTrust, ClientsTrust};
 pub use self::inspected::{InspectedInfo, InspectedList};
+pub use self::list_changes::{ListName, ListSwitch, NewList, OwnRules, OwnRulesUpdate, RulesText};
 pub use self::lists::{
     ListInfo, ListUpdateOutcome, ListsInfo, SkippedCount, SkippedLine, SubscriptionInfo,
     UpdateRequest, UpdatedList,
 };
 pub use self::notes::{NoteLine, NoteTable};
 pub use self::origins::{OriginInfo, OriginList};
+pub use self::overrides::{
+    AllowList, BlockList, EndOverrideRequest, OverrideInfo, OverrideMinutes, OverrideRequest,
+};
 pub use self::pools::{
     NewServer, PoolChangeRequest, PoolInfo, PoolList, PoolName, PoolResolve, PoolServer,
     PoolServersRequest, ServerRequest,

@@ -5,11 +5,11 @@
 
 mod show;
 
-use crate::api::allows::{self, allowed, revoked};
+use crate::api::overrides::{self, ended, ordered};
 use crate::api::{ApiRequest, ApiState};
-use crate::control::WhyQuestion;
+use crate::control::{OrderClients, OrderKey, WhyQuestion};
 use crate::gate::session_of;
-use crate::model::{AllowInfo, AllowMinutes, AllowRequest, WhyAnswer};
+use crate::model::{OverrideInfo, OverrideMinutes, OverrideRequest, WhyAnswer};
 use crate::refused::ApiRefusal;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
@@ -22,7 +22,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use std::net::IpAddr;
 use std::sync::Arc;
-use vocab::{DomainName, Door, RequestKind};
+use vocab::{Action, DomainName, Door, RequestKind};
 
 /// Longest address of a page to go back to, in bytes.
 const RETURN_URL_BYTES_MAX: usize = 2048;
@@ -67,7 +67,7 @@ pub(crate) struct AllowPage {
 
 impl AllowPage {
     fn read(host: &str, client: &str, back: &str) -> Result<Self, ApiRefusal> {
-        let (host, client) = (allows::host(host)?, allows::client(Some(client))?);
+        let (host, client) = (overrides::host(host)?, overrides::client(Some(client))?);
         Ok(Self { host, client, return_url: parse_return_url(back) })
     }
 
@@ -169,14 +169,19 @@ async fn handle_form(
     }
     let client = wish.client.filter(|_| sent.whom == "client");
     if sent.act == "end" {
-        revoked(app, wish.host.clone(), client, asked.now).await?;
+        let clients = client.map_or(OrderClients::Everyone, OrderClients::Address);
+        let key = OrderKey { action: Action::Pass, host: wish.host.clone(), clients };
+        ended(app, key, asked.now).await?;
         return Ok(wish);
     }
-    let minutes =
-        sent.act.parse().map_or_else(|_| AllowMinutes::Word(sent.act.clone()), AllowMinutes::Count);
+    let minutes = sent
+        .act
+        .parse()
+        .map_or_else(|_| OverrideMinutes::Word(sent.act.clone()), OverrideMinutes::Count);
     let client = client.map(|it| it.to_string());
-    let request = AllowRequest { host: wish.host.to_string(), minutes, client };
-    allowed(app, allows::parse_allow(&request, asked.now)?, asked.now).await?;
+    let host = wish.host.to_string();
+    let request = OverrideRequest { host, minutes, client, profile: None };
+    ordered(app, overrides::parse_order(Action::Pass, &request, asked.now)?, asked.now).await?;
     Ok(wish)
 }
 
@@ -192,7 +197,7 @@ async fn state(
     app: &Arc<ApiState>,
     wish: &AllowPage,
     asked: ApiRequest,
-) -> Result<(WhyAnswer, Option<AllowInfo>), ApiRefusal> {
+) -> Result<(WhyAnswer, Option<OverrideInfo>), ApiRefusal> {
     let question = WhyQuestion {
         host: wish.host.clone(),
         url: wish.return_url.clone(),
@@ -202,7 +207,9 @@ async fn state(
         page: None,
     };
     let (why, allows) = app
-        .ask(move |app| (app.control.why(&question, asked.now), app.control.allows(asked.now)))
+        .ask(move |app| {
+            (app.control.why(&question, asked.now), app.control.overrides(Action::Pass, asked.now))
+        })
         .await?;
     let own = wish.client.map(|client| client.to_string());
     let mut of_host =

@@ -3,6 +3,8 @@
 //! Every error of the API is this, as JSON: `{"error", "remedy"}`. Made by the gate and the
 //! handlers.
 
+use crate::api::settings::SEE;
+use crate::control::SettingsRefusal;
 use crate::model::ApiProblem;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -36,6 +38,26 @@ impl ApiRefusal {
             format!("{name}: {shown:?} is not known here"),
             format!("write one of {expected}"),
         )
+    }
+}
+
+impl From<SettingsRefusal> for ApiRefusal {
+    fn from(refused: SettingsRefusal) -> Self {
+        match refused {
+            SettingsRefusal::Wrong(why) => Self::new(StatusCode::BAD_REQUEST, why.to_string(), SEE),
+            SettingsRefusal::Fixed { why, remedy } => {
+                Self::new(StatusCode::CONFLICT, why.to_string(), remedy)
+            }
+            SettingsRefusal::Complaints(complaints) => {
+                let mut refused = Self::new(
+                    StatusCode::UNPROCESSABLE_ENTITY,
+                    "the change was not taken; file and settings are as before",
+                    "send what the complaints ask for",
+                );
+                refused.problem.complaints = complaints;
+                refused
+            }
+        }
     }
 }
 

@@ -28,7 +28,9 @@ use std::sync::Arc;
 use tower_service::Service;
 use vocab::Now;
 
-/// Largest body of a request, in bytes; beyond it 413.
+/// Largest body of a change by somebody whom the gate has let in, in bytes: a text of rules.
+const CHANGE_BYTES_MAX: usize = (1 << 20) + (64 << 10);
+/// Largest body of another request, in bytes; beyond it 413.
 const BODY_BYTES_MAX: usize = 16 << 10;
 
 /// Holds what the admin is made of.
@@ -76,6 +78,7 @@ impl Admin {
         let text = ApiText(description.to_json().unwrap_or_default().into());
         let guarded = guarded
             .layer(axum::Extension(text))
+            .layer(DefaultBodyLimit::max(CHANGE_BYTES_MAX))
             .route_layer(from_fn_with_state(app.clone(), guard::inside));
         let scraped = Router::new()
             .route("/metrics", get(scrape))
@@ -166,18 +169,20 @@ async fn as_json(response: Response) -> Response {
     if status != StatusCode::PAYLOAD_TOO_LARGE {
         return response;
     }
-    let remedy = format!("send at most {BODY_BYTES_MAX} bytes");
+    let remedy = format!(
+        "send at most {CHANGE_BYTES_MAX} bytes, and {BODY_BYTES_MAX} without being signed in"
+    );
     ApiRefusal::new(status, "the body is too large", remedy).into_response()
 }
 
-#[cfg(test)]
-mod allow_tests;
 #[cfg(test)]
 mod health_tests;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
 mod order_tests;
+#[cfg(test)]
+mod override_tests;
 #[cfg(test)]
 mod pool_tests;
 #[cfg(test)]

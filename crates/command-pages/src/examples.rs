@@ -139,6 +139,15 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
     ("ctl allows", &[of_line("tidegate ctl allows", "What was let through")]),
     ("ctl revoke", &[of_line("tidegate ctl revoke shop.example", "Block it again")]),
     (
+        "ctl block",
+        &[
+            of_line("tidegate ctl block game.example --profile kids --for 2h", "For a profile"),
+            of_line("tidegate ctl block ads.example --always", "For everybody, until it is ended"),
+        ],
+    ),
+    ("ctl blocks", &[of_line("tidegate ctl blocks", "What was blocked by hand")]),
+    ("ctl unblock", &[of_line("tidegate ctl unblock ads.example", "Let the lists decide again")]),
+    (
         "ctl purge",
         &[
             of_line("tidegate ctl purge www.example", "Ask the resolvers for the name again"),

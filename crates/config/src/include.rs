@@ -4,6 +4,7 @@
 //! else may be set once. Called by [`crate::parse`], before the settings are looked at.
 
 use crate::FileComplaint;
+use crate::made::MadeSettings;
 use crate::sources::SourceFiles;
 use crate::yaml::{self, TextPosition, YamlEntry, YamlNode, YamlValue};
 use std::io::{self, Read};
@@ -72,21 +73,39 @@ fn files(base: &Path, pattern: &str) -> Result<Vec<PathBuf>, Complaint> {
     files.map_err(|why| told(why.to_string()))
 }
 
+/// Takes in what was set in the dashboard.
+pub(crate) fn take_made(
+    tree: &mut YamlNode,
+    made: &MadeSettings,
+    sources: &mut SourceFiles,
+) -> Result<(), Vec<FileComplaint>> {
+    let number = sources.add(made.path.clone());
+    let complaints = take_text(tree, &made.text, number, sources);
+    if complaints.is_empty() { Ok(()) } else { Err(complaints) }
+}
+
 /// Takes one file in; every fault of it.
 fn take_file(tree: &mut YamlNode, file: PathBuf, sources: &mut SourceFiles) -> Vec<FileComplaint> {
     let number = sources.add(file);
     let start = TextPosition { file: number, ..TextPosition::START };
-    let told = |sources: &SourceFiles, position, message: String, remedy: &str| {
-        vec![sources.place(position, Complaint::new("", message).remedy(remedy.to_owned()))]
-    };
-    let text = match read(sources.path(start)) {
-        Ok(text) => text,
+    match read(sources.path(start)) {
+        Ok(text) => take_text(tree, &text, number, sources),
         Err(why) => {
             let message = format!("the file cannot be read: {why}");
-            return told(sources, start, message, "make it readable, or take it out of include");
+            let remedy = "make it readable, or take it out of include";
+            vec![sources.place(start, Complaint::new("", message).remedy(remedy))]
         }
-    };
-    let mut node = match yaml::read(&text) {
+    }
+}
+
+/// Takes in the text of the file with this number.
+fn take_text(
+    tree: &mut YamlNode,
+    text: &str,
+    number: u16,
+    sources: &SourceFiles,
+) -> Vec<FileComplaint> {
+    let mut node = match yaml::read(text) {
         Ok(node) => node,
         Err(why) => {
             let position = TextPosition { file: number, ..why.position };
@@ -95,8 +114,9 @@ fn take_file(tree: &mut YamlNode, file: PathBuf, sources: &mut SourceFiles) -> V
     };
     node.set_file(number);
     if let Some(entry) = node.entry("include") {
-        let message = "an included file includes nothing itself".to_owned();
-        return told(sources, entry.position, message, "name its files in the first one");
+        let message = "an included file includes nothing itself";
+        let complaint = Complaint::new("", message).remedy("name its files in the first one");
+        return vec![sources.place(entry.position, complaint)];
     }
     let mut complaints = Vec::new();
     join(tree, node, "", sources, &mut complaints);

@@ -15,6 +15,7 @@ mod foreign;
 mod formats;
 mod hinsightd;
 mod include;
+mod made;
 mod own_certificates;
 mod perlbal;
 mod pixelserv;
@@ -34,6 +35,7 @@ pub use edit::{
 };
 pub use file::{ConfigFile, DEFAULT_YAML, LandlockMode};
 pub use hinsightd::{ImportedHinsightd, from_hinsightd};
+pub use made::{MADE_FILE, MadeChange, MadeRefusal, MadeSettings};
 pub use perlbal::{PerlbalSurroundings, from_perlbal};
 pub use pixelserv::{OnwardLink, PixelservOptions, from_pixelserv};
 pub use plan::{ConfigLanguage, Plan, schema};
@@ -92,11 +94,11 @@ impl fmt::Display for FileComplaint {
     }
 }
 
-/// Reads and checks the file at `path`.
-pub fn load(path: &Path) -> Result<Plan, Vec<FileComplaint>> {
+/// Reads and checks the file at `path`, with what was set in the dashboard.
+pub fn load(path: &Path, made: Option<&MadeSettings>) -> Result<Plan, Vec<FileComplaint>> {
     match std::fs::read(path) {
         Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => parse(&text, path),
+            Ok(text) => parse_with(&text, path, made),
             Err(error) => Err(vec![whole_file(
                 path,
                 format!("byte {} is not UTF-8", error.utf8_error().valid_up_to()),
@@ -121,11 +123,26 @@ pub fn load(path: &Path) -> Result<Plan, Vec<FileComplaint>> {
 /// # Panics
 /// Never in a released binary: a test loads it.
 pub fn default_plan() -> Plan {
-    parse(DEFAULT_YAML, Path::new("built-in")).expect("the embedded default is tested")
+    built_in(None).expect("the embedded default is tested")
+}
+
+/// The embedded default configuration, with what was set in the dashboard.
+pub fn built_in(made: Option<&MadeSettings>) -> Result<Plan, Vec<FileComplaint>> {
+    parse_with(DEFAULT_YAML, Path::new("built-in"), made)
 }
 
 /// Reads and checks a configuration; `path` names it in complaints and anchors relative paths.
 pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
+    parse_with(text, path, None)
+}
+
+/// Reads and checks a configuration, with what was set in the dashboard; a configuration in another
+/// program's language stands alone.
+pub fn parse_with(
+    text: &str,
+    path: &Path,
+    made: Option<&MadeSettings>,
+) -> Result<Plan, Vec<FileComplaint>> {
     let mut node = tree(text, path)?;
     let mut sources = SourceFiles::only(path);
     let (language, made) = if foreign::is_foreign(&node, path) {
@@ -133,6 +150,9 @@ pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
         (ConfigLanguage::Foreign, made)
     } else {
         include::take_in(&mut node, path, &mut sources)?;
+        if let Some(made) = made {
+            include::take_made(&mut node, made, &mut sources)?;
+        }
         let base = path.parent().unwrap_or(Path::new(""));
         variables::put_in(&mut node, base, &ProcessSurroundings, &mut sources)?;
         let file = typed::<ConfigFile>(&mut node, schema(), &sources)?;
@@ -229,7 +249,7 @@ mod tests {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, text).unwrap();
         }
-        let loaded = load(&folder.join("main.yaml"));
+        let loaded = load(&folder.join("main.yaml"), None);
         let folder = format!("{}/", folder.display());
         let told = loaded.map_err(|wrong| {
             wrong.iter().map(|it| it.to_string().replace(&folder, "")).collect::<Vec<_>>()

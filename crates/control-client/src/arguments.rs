@@ -33,11 +33,17 @@ pub enum CtlCommand {
     /// End a pause
     Resume,
     /// Let a blocked name, and all below it, pass for a while, or always
-    Allow(AllowArgs),
+    Allow(OverrideArgs),
     /// Show what is let through, and until when
     Allows,
     /// Block again what was let through
-    Revoke(RevokeArgs),
+    Revoke(EndOverrideArgs),
+    /// Block a name, and all below it, for a while, or always
+    Block(OverrideArgs),
+    /// Show what is blocked by hand, and until when
+    Blocks,
+    /// End what was blocked by hand
+    Unblock(EndOverrideArgs),
     /// Forget answers to DNS questions, or what the HTTP caches have stored
     Purge(PurgeArgs),
     /// List what the HTTP caches have stored, by site and by URL
@@ -66,32 +72,38 @@ pub enum CtlCommand {
     },
 }
 
-/// Holds what is let through.
+/// Name that is let through or blocked.
 #[derive(Clone, Debug, Args)]
-pub struct AllowArgs {
+pub struct OverrideArgs {
     /// The name
     #[arg(value_name = "HOST")]
     pub(crate) host: String,
     /// For how long: 5m, 1h, at most 24h
     #[arg(long = "for", value_name = "TIME", default_value = "5m", conflicts_with = "always")]
     pub(crate) span: String,
-    /// Until it is revoked
+    /// Until it is taken back
     #[arg(long)]
     pub(crate) always: bool,
     /// For the client with this address only [default: for all]
     #[arg(long, value_name = "IP")]
     pub(crate) client: Option<IpAddr>,
+    /// For the clients of this profile only
+    #[arg(long, value_name = "NAME", conflicts_with = "client")]
+    pub(crate) profile: Option<String>,
 }
 
-/// Holds what is blocked again.
+/// Name for which the lists decide again.
 #[derive(Clone, Debug, Args)]
-pub struct RevokeArgs {
+pub struct EndOverrideArgs {
     /// The name
     #[arg(value_name = "HOST")]
     pub(crate) host: String,
-    /// The client that it was let through for [default: for all]
+    /// The client that it was let through or blocked for [default: for all]
     #[arg(long, value_name = "IP")]
     pub(crate) client: Option<IpAddr>,
+    /// The profile that it was let through or blocked for
+    #[arg(long, value_name = "NAME", conflicts_with = "client")]
+    pub(crate) profile: Option<String>,
 }
 
 /// Holds what is forgotten, and how.

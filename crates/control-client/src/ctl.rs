@@ -4,16 +4,17 @@
 
 pub(crate) mod cache;
 pub(crate) mod config;
+pub(crate) mod overrides;
 pub(crate) mod pools;
 
-use crate::arguments::{AllowArgs, CtlCommand, PurgeArgs, RevokeArgs};
+use crate::arguments::{CtlCommand, PurgeArgs};
 use crate::running::{RunningTidegate, refused};
 use crate::{top, trace};
 use command_output::{CommandFailure, ExitReason};
 use http::{Method, StatusCode};
 use serde_json::{Value as Json, json};
 use std::path::Path;
-use vocab::TimeSpan;
+use vocab::Action;
 
 /// Sends the command and prints the answer.
 pub fn ctl(state: &Path, command: &CtlCommand) -> Result<(), CommandFailure> {
@@ -27,10 +28,13 @@ pub fn ctl(state: &Path, command: &CtlCommand) -> Result<(), CommandFailure> {
             (Method::POST, "/api/pause", Some(json!({ "seconds": u64::from(*minutes) * 60 })))
         }
         CtlCommand::Resume => (Method::POST, "/api/resume", Some(json!({}))),
-        CtlCommand::Allow(what) => (Method::POST, "/api/allow", Some(allow(what)?)),
+        CtlCommand::Allow(what) => (Method::POST, "/api/allow", Some(overrides::order(what)?)),
+        CtlCommand::Block(what) => (Method::POST, "/api/block", Some(overrides::order(what)?)),
+        CtlCommand::Blocks => (Method::GET, "/api/blocks", None),
+        CtlCommand::Unblock(what) => (Method::POST, "/api/unblock", Some(overrides::key(what))),
         CtlCommand::Allows => (Method::GET, "/api/allows", None),
         CtlCommand::Inspected => (Method::GET, "/api/inspected", None),
-        CtlCommand::Revoke(what) => (Method::POST, "/api/revoke", Some(revoke(what))),
+        CtlCommand::Revoke(what) => (Method::POST, "/api/revoke", Some(overrides::key(what))),
         CtlCommand::Purge(what) => {
             let (path, body) = purge(what)?;
             (Method::POST, path, Some(body))
@@ -52,8 +56,12 @@ pub fn ctl(state: &Path, command: &CtlCommand) -> Result<(), CommandFailure> {
     let mut running = RunningTidegate::find(state)
         .map_err(|absent| CommandFailure::new(ExitReason::NotStarted, absent))?;
     let (status, answer) = running.ask(&method, path, body.as_ref())?;
-    if let (StatusCode::NOT_FOUND, CtlCommand::Revoke(what)) = (status, command) {
-        return Err(not_allowed(what));
+    if status == StatusCode::NOT_FOUND {
+        match command {
+            CtlCommand::Revoke(what) => return Err(overrides::absent(Action::Pass, what)),
+            CtlCommand::Unblock(what) => return Err(overrides::absent(Action::Block, what)),
+            _ => {}
+        }
     }
     if !status.is_success() {
         return Err(refused(&answer));
@@ -68,8 +76,13 @@ pub fn ctl(state: &Path, command: &CtlCommand) -> Result<(), CommandFailure> {
             println!("everything passes until {}", answer["paused_until"].as_str().unwrap_or("?"));
         }
         CtlCommand::Resume => println!("the policy decides again"),
-        CtlCommand::Allow(_) => print_allow(&answer),
-        CtlCommand::Allows => print_allows(&answer),
+        CtlCommand::Allow(_) => overrides::print(Action::Pass, &answer),
+        CtlCommand::Allows => overrides::print_all(Action::Pass, &answer["allows"]),
+        CtlCommand::Block(_) => overrides::print(Action::Block, &answer),
+        CtlCommand::Blocks => overrides::print_all(Action::Block, &answer["blocks"]),
+        CtlCommand::Unblock(what) => {
+            println!("{} is no longer blocked by hand: the lists decide again", what.host);
+        }
         CtlCommand::Inspected => print_inspected(&answer),
         CtlCommand::Revoke(what) => {
             println!("{} is no longer let through: the lists decide again", what.host);
@@ -80,10 +93,6 @@ pub fn ctl(state: &Path, command: &CtlCommand) -> Result<(), CommandFailure> {
         CtlCommand::Cache(_) | CtlCommand::Top(_) | CtlCommand::Trace(_) => {}
     }
     Ok(())
-}
-
-fn revoke(what: &RevokeArgs) -> Json {
-    json!({ "host": what.host, "client": what.client })
 }
 
 /// Lists what the HTTP caches have stored.
@@ -110,47 +119,6 @@ fn print_reload(answer: &Json) {
     }
 }
 
-/// A leave that there is not cannot be ended.
-fn not_allowed(what: &RevokeArgs) -> CommandFailure {
-    let whom = what.client.map_or_else(|| "for everybody".to_owned(), |it| format!("for {it}"));
-    let message = format!(
-        "{} is not let through {whom}; tidegate ctl allows shows what is, and for whom",
-        what.host
-    );
-    CommandFailure::new(ExitReason::Wrong, message)
-}
-
-/// Returns what is sent to let a name through.
-fn allow(what: &AllowArgs) -> Result<Json, CommandFailure> {
-    let minutes = if what.always || what.span == "always" {
-        json!("always")
-    } else {
-        let wrong = |why: &dyn std::fmt::Display| {
-            let message = format!("--for {}: {why}; write 5m, 1h, 24h or always", what.span);
-            CommandFailure::new(ExitReason::Wrong, message)
-        };
-        let span = what.span.parse::<TimeSpan>().map_err(|why| wrong(&why))?;
-        let seconds = span.0.as_secs();
-        if seconds == 0 || seconds % 60 != 0 {
-            return Err(wrong(&"whole minutes only"));
-        }
-        json!(seconds / 60)
-    };
-    Ok(json!({ "host": what.host, "minutes": minutes, "client": what.client }))
-}
-
-fn print_allow(allow: &Json) {
-    let text = |key: &str| allow[key].as_str();
-    let whom = match (text("client"), text("profile")) {
-        (Some(client), _) => format!("for {client}"),
-        (None, Some(profile)) => format!("for the profile {profile}"),
-        (None, None) => "for everybody".into(),
-    };
-    let end =
-        text("until").map_or("always, until it is revoked".into(), |it| format!("until {it}"));
-    println!("{} passes {whom} {end}", text("host").unwrap_or("?"));
-}
-
 fn print_inspected(answer: &Json) {
     let bodies = answer["bodies"].as_array().map_or(&[][..], Vec::as_slice);
     if bodies.is_empty() {
@@ -165,14 +133,6 @@ fn print_inspected(answer: &Json) {
         let plain = |line: &str| line.chars().filter(|it| !it.is_control()).collect::<String>();
         shown.lines().for_each(|line| println!("  {}", plain(line)));
     }
-}
-
-fn print_allows(answer: &Json) {
-    let allows = answer["allows"].as_array().map_or(&[][..], Vec::as_slice);
-    if allows.is_empty() {
-        println!("nothing is let through");
-    }
-    allows.iter().for_each(print_allow);
 }
 
 /// Returns what is sent to purge, and where; clap lets exactly one of what there is through.

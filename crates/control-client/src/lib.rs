@@ -15,7 +15,7 @@ mod terminal;
 mod top;
 mod trace;
 
-pub use arguments::{AllowArgs, CtlCommand, PurgeArgs, PurgeWhat, RevokeArgs};
+pub use arguments::{CtlCommand, EndOverrideArgs, OverrideArgs, PurgeArgs, PurgeWhat};
 pub use ctl::ctl;
 pub use running::{AbsentReason, RunningTidegate, refused};
 pub use state_folder::{ADDRESS_FILE, LOCK_FILE};

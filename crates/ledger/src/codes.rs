@@ -86,6 +86,7 @@ cause_codes! {
     NotAsked = 3,
     Unlisted = 4,
     OtherBlocker = 5,
+    ByHand = 6,
 }
 
 impl CauseCode {
@@ -98,6 +99,7 @@ impl CauseCode {
             Cause::NotAsked => Self::NotAsked,
             Cause::Unlisted => Self::Unlisted,
             Cause::OtherBlocker => Self::OtherBlocker,
+            Cause::ByHand => Self::ByHand,
         }
     }
 }

@@ -161,6 +161,8 @@ pub enum RowCause {
     Unlisted,
     /// Another blocker sent it to the pixel door, and no rule names it.
     OtherBlocker,
+    /// Somebody blocked the name by hand.
+    ByHand,
 }
 
 /// Holds how the ledger itself does.

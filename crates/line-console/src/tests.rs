@@ -5,24 +5,25 @@ use crate::line::read_line;
 use crate::process::ProcessTimes;
 use crate::session::{ConsoleParts, ConsoleSession, SessionEnd, SessionTrust};
 use admin::model::{
-    AllowInfo, CachePage, ClientTrust, ConfigText, DnsCacheInfo, InspectedInfo, ListInfo,
-    ListUpdateOutcome, ListenerInfo, OriginInfo, PoolInfo, PoolServer, ProgramInfo, ReloadOutcome,
-    SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
+    CachePage, ClientTrust, ConfigText, DnsCacheInfo, InspectedInfo, ListInfo, ListUpdateOutcome,
+    ListenerInfo, OriginInfo, OverrideInfo, OwnRules, OwnRulesUpdate, PoolInfo, PoolServer,
+    ProgramInfo, ReloadOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest,
+    UpstreamInfo, WhyAnswer,
 };
 use admin::{
-    AdminToken, CacheIndexQuery, ControlRefusal, DnsCachePurge, NameAllow, PoolChange,
-    PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
+    AdminToken, CacheIndexQuery, ControlRefusal, DnsCachePurge, ListChange, NameOrder, OrderKey,
+    PoolChange, PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
 };
 use ledger::{Collector, Ledger};
 use serde_json::{Value as Json, json};
 use std::io::{Read, Write};
-use std::net::{IpAddr, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use test_support::{ScratchFolder, open_ledger};
-use vocab::{DomainName, Now};
+use vocab::{Action, Now};
 
 /// A program with a pool, whose file commands may change or not.
 struct Program {
@@ -122,6 +123,18 @@ impl ProgramControl for Program {
         self.note(format!("{} := {}", edit.path, edit.value.as_deref().unwrap_or("-")));
         Ok(ReloadOutcome::default())
     }
+    fn change_lists(&self, _: &ListChange) -> Result<ReloadOutcome, SettingsRefusal> {
+        unreachable!("a console asks no such thing")
+    }
+    fn own_rules(&self) -> Result<OwnRules, SettingsRefusal> {
+        unreachable!("a console asks no such thing")
+    }
+    fn set_own_rules(&self, _: &OwnRulesUpdate) -> Result<ReloadOutcome, SettingsRefusal> {
+        unreachable!("a console asks no such thing")
+    }
+    fn check_rules(&self, _: &str) -> ListInfo {
+        unreachable!("a console asks no such thing")
+    }
     fn update_lists(&self, _: &UpdateRequest) -> Result<ListUpdateOutcome, ControlRefusal> {
         Err("no".into())
     }
@@ -129,13 +142,13 @@ impl ProgramControl for Program {
     fn paused_until(&self) -> u64 {
         0
     }
-    fn allow(&self, _: &NameAllow, _: Now) -> Result<(), ControlRefusal> {
+    fn set_override(&self, _: &NameOrder, _: Now) -> Result<(), ControlRefusal> {
         Ok(())
     }
-    fn allows(&self, _: Now) -> Vec<AllowInfo> {
+    fn overrides(&self, _: Action, _: Now) -> Vec<OverrideInfo> {
         Vec::new()
     }
-    fn revoke(&self, _: &DomainName, _: Option<IpAddr>, _: Now) -> bool {
+    fn end_override(&self, _: &OrderKey, _: Now) -> bool {
         false
     }
     fn purge(&self, _: &DnsCachePurge) -> u64 {

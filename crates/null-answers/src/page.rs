@@ -63,6 +63,10 @@ pub fn blocked(host: &DomainName, url: &str, told: &BlockNotice<'_>) -> Response
              network sent you here.</p>"
                 .to_owned()
         }
+        None if told.verdict.cause == Cause::ByHand => {
+            "<p class=\"lead\">Whoever runs this network has blocked this address by hand.</p>"
+                .to_owned()
+        }
         // The lists have been replaced since the verdict.
         None => "<p class=\"lead\">This network does not open this address.</p>".to_owned(),
         Some(rule) => fill(
@@ -114,6 +118,7 @@ fn own_answer(
     let reason = match told.verdict.cause {
         Cause::Unlisted => "unlisted",
         Cause::OtherBlocker => "other_blocker",
+        Cause::ByHand => "by_hand",
         Cause::Rule(_) | Cause::NoRule | Cause::Paused | Cause::NotAsked => "rule",
     };
     let values = SlotValues {

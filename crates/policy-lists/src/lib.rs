@@ -19,7 +19,7 @@ pub use subscriptions::{
     Subscriptions, UpdateRefusal, subscribe, update_offline,
 };
 pub use texts::{
-    ListTexts, RulesOrigin, compile_file, folders, list_info, not_in_force, origin_of, read,
-    without_rules,
+    ListTexts, RulesOrigin, compile_file, compiled_alone, folders, list_info, not_in_force,
+    origin_of, read, without_rules,
 };
 pub use unreadable::ListReadError;

@@ -320,6 +320,6 @@ pub fn compile_file(path: &Path) -> Result<RuleSet, ListReadError> {
 }
 
 /// Rules of one text alone.
-pub(crate) fn compiled_alone(name: &str, text: &[u8]) -> RuleSet {
+pub fn compiled_alone(name: &str, text: &[u8]) -> RuleSet {
     policy::compile(&[ListSource { name, kind: ListKind::Block, text, files: &[] }], random())
 }

@@ -1,6 +1,6 @@
 //! Who a client is, and what holds for it at which hours.
 
 pub(crate) mod hours;
+pub(crate) mod overrides;
 pub(crate) mod tags;
-pub(crate) mod temporary_allows;
 pub(crate) mod zone;

@@ -6,8 +6,8 @@
 
 use crate::ask::{Ask, ClientIdentity};
 use crate::block_page::BlockPage;
-use crate::clients::temporary_allows::{
-    AllowUntil, AllowedClients, AllowsFull, TemporaryAllow, TemporaryAllows,
+use crate::clients::overrides::{
+    NameOverride, OverrideClients, OverrideEnd, OverrideTable, OverridesFull,
 };
 use crate::cname_cloaking::{CnameCloak, CnameTable};
 use crate::hook::{PolicyHook, VerdictHook};
@@ -30,7 +30,7 @@ pub struct Policy {
     pub(crate) profiles: ClientProfiles,
     paused_until_ms: AtomicU64,
     cnames: CnameTable,
-    pub(crate) allows: TemporaryAllows,
+    pub(crate) overrides: OverrideTable,
     list_times: Vec<Option<u64>>,
     block_page: Option<BlockPage>,
     pub(crate) hook: PolicyHook,
@@ -44,7 +44,7 @@ impl Policy {
             profiles,
             paused_until_ms: AtomicU64::new(0),
             cnames: CnameTable::default(),
-            allows: TemporaryAllows::default(),
+            overrides: OverrideTable::default(),
             list_times: Vec::new(),
             block_page: None,
             hook: PolicyHook::default(),
@@ -87,17 +87,26 @@ impl Policy {
 
     /// Returns what is to be done about a request: rules that rewrite a look-up come first; an
     /// important exception passes before an important block blocks, that before an exception
-    /// passes, that before a block blocks. A hook has the last word, but for pauses and temporary
-    /// allows. Allocates nothing without one.
+    /// passes, that before a block blocks. A hook has the last word, but for pauses and overrides.
+    /// Allocates nothing without one.
     pub fn decide(&self, ask: &Ask<'_>, now: Now) -> Verdict {
         if let Some(verdict) = self.verdict_for_all(now) {
             return verdict;
         }
         let verdict = self.by_rules(ask, now);
-        if verdict.action == Action::Block && self.allow_in_force(ask, now).is_some() {
-            return Verdict::usual(Action::Pass, Cause::Paused);
+        let opposite = verdict.action.opposite();
+        if !self.overrides.may_have(opposite, now) {
+            return verdict;
         }
-        verdict
+        match (self.override_in_force(ask, now), opposite) {
+            (Some(by_hand), Action::Pass) if by_hand.action == Action::Pass => {
+                Verdict::usual(Action::Pass, Cause::Paused)
+            }
+            (Some(by_hand), Action::Block) if by_hand.action == Action::Block => {
+                Verdict::usual(Action::Block, Cause::ByHand)
+            }
+            _ => verdict,
+        }
     }
 
     /// The verdict on a request that another blocker may have sent to the pixel door: that of
@@ -154,14 +163,19 @@ impl Policy {
 
     /// True if anything may pass at this moment that rules block. Costs two loads.
     pub fn has_exemptions(&self, now: Now) -> bool {
-        self.is_paused(now) || !self.allows.is_empty(now)
+        self.is_paused(now) || self.overrides.may_have(Action::Pass, now)
     }
 
-    /// True if a request passes for a leave or a pause alone: a rule would block it.
+    /// True if a request passes for an override or a pause alone: a rule would block it.
     pub fn is_exempt(&self, ask: &Ask<'_>, now: Now) -> bool {
         self.has_exemptions(now)
-            && self.allow_in_force(ask, now).is_some()
+            && self.is_let_through(ask, now)
             && self.by_rules(ask, now).action == Action::Block
+    }
+
+    /// True if a pause holds, or an override lets the request pass, whatever rules say.
+    fn is_let_through(&self, ask: &Ask<'_>, now: Now) -> bool {
+        self.override_in_force(ask, now).is_some_and(|it| it.action == Action::Pass)
     }
 
     /// Returns what is to be done about any request at this moment, where it makes no difference
@@ -171,17 +185,19 @@ impl Policy {
         if self.is_paused(now) {
             return Some(Verdict::usual(Action::Pass, Cause::Paused));
         }
-        let is_nothing_ruled =
-            self.hook.0.is_none() && self.rules.is_empty() && self.cnames.is_empty();
+        let is_nothing_ruled = self.hook.0.is_none()
+            && self.rules.is_empty()
+            && self.cnames.is_empty()
+            && !self.overrides.may_have(Action::Block, now);
         (is_nothing_ruled && !self.profiles.block_unlisted()).then_some(Verdict::NO_RULE)
     }
 
     /// True if the name that is asked for and every name directly below it are blocked, for whoever
-    /// asks and, as far as exceptions and temporary allows go, for everybody. `false` where that
+    /// asks and, as far as exceptions and overrides go, for everybody. `false` where that
     /// cannot be told.
     pub fn blocks_all_subdomains(&self, ask: &Ask<'_>, now: Now) -> bool {
         self.verdict_for_all(now).is_none()
-            && !self.allows.touch(ask.host.as_str(), now)
+            && !self.overrides.touch(ask.host.as_str(), now)
             && self.with_request(ask, now, |request| self.rules.blocks_all_subdomains(request))
     }
 
@@ -204,34 +220,41 @@ impl Policy {
             return None;
         }
         let url = ask.url.filter(|url| url.contains('?') && !self.is_paused(now))?;
-        if self.allow_in_force(ask, now).is_some() {
+        if self.is_let_through(ask, now) {
             return None;
         }
         self.with_request(ask, now, |request| self.rules.without_parameters(request, url))
     }
 
-    /// Lets pass what rules block; one for the same name and clients is replaced.
-    pub fn allow(&self, leave: TemporaryAllow, now: Now) -> Result<(), AllowsFull> {
-        self.allows.allow(leave, now)
+    /// Gives a verdict by hand; one for the same name and clients is replaced.
+    pub fn set_override(&self, made: NameOverride, now: Now) -> Result<(), OverridesFull> {
+        self.overrides.set(made, now)
     }
 
-    /// Ends a leave now; says whether there was one.
-    pub fn revoke(&self, host: Option<&DomainName>, whom: &AllowedClients, now: Now) -> bool {
-        self.allows.revoke(host, whom, now)
+    /// Ends an override now; says which, if there was one.
+    pub fn end_override(
+        &self,
+        host: Option<&DomainName>,
+        clients: &OverrideClients,
+        now: Now,
+    ) -> Option<NameOverride> {
+        self.overrides.end(host, clients, now)
     }
 
-    /// The leaves that have not ended. Whoever makes a new policy grants them there again.
-    pub fn temporary_allows(&self, now: Now) -> Vec<TemporaryAllow> {
-        self.allows.all(now)
+    /// The overrides that have not ended. Whoever makes a new policy makes them there again.
+    pub fn overrides(&self, now: Now) -> Vec<NameOverride> {
+        self.overrides.all(now)
     }
 
-    /// By which leave a request passes, if by one.
-    pub(crate) fn allow_in_force(&self, ask: &Ask<'_>, now: Now) -> Option<TemporaryAllow> {
+    /// The override that is asked about a request, if there is one; a pause is one for everything.
+    pub(crate) fn override_in_force(&self, ask: &Ask<'_>, now: Now) -> Option<NameOverride> {
         if self.is_paused(now) {
-            let until = AllowUntil::Time(self.paused_until());
-            return Some(TemporaryAllow { host: None, clients: AllowedClients::Everyone, until });
+            let until = OverrideEnd::Time(self.paused_until());
+            let (action, clients) = (Action::Pass, OverrideClients::Everyone);
+            return Some(NameOverride { action, host: None, clients, until });
         }
-        self.allows.in_force(ask, || self.profiles.of(ask.client, ask.identity).name.as_str(), now)
+        let profile = || self.profiles.of(ask.client, ask.identity).name.as_str();
+        self.overrides.in_force(ask, profile, now)
     }
 
     /// Why a name that no rule blocks is blocked all the same: upstreams say that it is an alias
@@ -239,8 +262,10 @@ impl Policy {
     /// The other doors see the name alone, so what stands behind it is noted for them.
     pub fn check_cname(&self, ask: &Ask<'_>, alias: Name<'_>, now: Now) -> Option<Cause> {
         let verdict = self.decide(&Ask { host: alias, ..*ask }, now);
-        // Who lets a name pass lets it pass by whatever names stand behind it.
-        let is_by_rule = verdict.action == Action::Block && verdict.cause != Cause::Unlisted;
+        // Who lets a name pass lets it pass by whatever names stand behind it, and who blocks one by
+        // hand means that one.
+        let by_no_rule = matches!(verdict.cause, Cause::Unlisted | Cause::ByHand);
+        let is_by_rule = verdict.action == Action::Block && !by_no_rule;
         if !is_by_rule || self.is_excepted(ask, now) {
             return None;
         }
@@ -307,6 +332,11 @@ impl Policy {
     /// The compiled rules.
     pub fn rules(&self) -> &RuleSet {
         &self.rules
+    }
+
+    /// The names of all profiles, that of everybody else first.
+    pub fn profile_names(&self) -> impl Iterator<Item = &str> {
+        self.profiles.names()
     }
 
     /// The name of the profile that holds for a client.

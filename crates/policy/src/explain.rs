@@ -57,8 +57,8 @@ impl Policy {
     /// others.
     pub fn explain(&self, ask: &Ask<'_>, now: Now) -> PolicyExplanation {
         let verdict = self.decide(ask, now);
-        let is_paused = verdict.cause == Cause::Paused;
-        let leave = if is_paused { self.allow_in_force(ask, now) } else { None };
+        let is_by_hand = matches!(verdict.cause, Cause::Paused | Cause::ByHand);
+        let by_hand = if is_by_hand { self.override_in_force(ask, now) } else { None };
         let (reasoned, mut found, special) = self.with_request(ask, now, |request| {
             let mut found = self.matching_names(ask, request, now);
             for (index, effect) in self.kinds_for(ask) {
@@ -80,9 +80,9 @@ impl Policy {
         let outcome = |found: &FoundRule| match found.miss {
             Some(miss) => miss,
             None if special.switched_off.contains(&found.rule) => RuleOutcome::SwitchedOff,
-            None if Some(found.rule) == decisive && leave.is_some() => RuleOutcome::Paused,
+            None if Some(found.rule) == decisive && by_hand.is_some() => RuleOutcome::Paused,
             None if Some(found.rule) == decisive => RuleOutcome::Decides,
-            None if special.deciding.contains(&found.rule) && leave.is_none() => {
+            None if special.deciding.contains(&found.rule) && by_hand.is_none() => {
                 RuleOutcome::Decides
             }
             None if special.idle.contains(&found.rule) => RuleOutcome::NothingToRemove,
@@ -115,7 +115,7 @@ impl Policy {
                 Some(ListHold::BySchedule(text)) => Some(text),
                 Some(ListHold::Always | ListHold::NotNow | ListHold::Never) | None => None,
             },
-            allow: leave,
+            by_hand,
             rewritten,
             stand_in: match verdict.manner {
                 VerdictManner::StandIn(id) => self.stand_in(id).map(str::to_owned),

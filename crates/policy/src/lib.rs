@@ -60,8 +60,8 @@ pub use self::settings::{
 };
 pub use ask::{Ask, ClientIdentity};
 pub use block_page::BlockPage;
-pub use clients::temporary_allows::{
-    ALLOWS_MAX, AllowUntil, AllowedClients, AllowsFull, TemporaryAllow,
+pub use clients::overrides::{
+    NameOverride, OVERRIDES_MAX, OverrideClients, OverrideEnd, OverridesFull,
 };
 pub use compile::{ListFile, ListSource, compile, recompile};
 pub use decide::Policy;
@@ -77,6 +77,7 @@ pub use report::{
     EXCERPT_BYTES_MAX, FileLines, ListKind, ListReport, ListSyntax, SKIPPED_KEPT_MAX, SkipReason,
     SkippedLine,
 };
+pub use request::site_of;
 pub use rules::{RuleMemory, RuleSet};
 pub use snapshot::SnapshotError;
 pub use verdict::{

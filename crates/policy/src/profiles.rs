@@ -155,7 +155,16 @@ impl ClientProfiles {
                 built.add(text, at);
             }
         }
+        built.switch_off(draft.mask(&settings.lists_off));
         built
+    }
+
+    /// Takes lists away from everybody.
+    fn switch_off(&mut self, off: u64) {
+        for profile in &mut self.all {
+            profile.lists &= !off;
+            profile.schedules.iter_mut().for_each(|schedule| schedule.lists &= !off);
+        }
     }
 
     /// Notes who belongs to a profile; an earlier profile keeps what it has.
@@ -183,6 +192,11 @@ impl ClientProfiles {
             }
             Err(_) => {}
         }
+    }
+
+    /// Names of the profiles, that of everybody else first.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().map(|profile| profile.name.as_str())
     }
 
     /// True if some client gets only what a rule lets pass.

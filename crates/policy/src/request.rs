@@ -228,7 +228,12 @@ impl PageNames {
     }
 }
 
-/// The name somebody registered, by the Public Suffix List; a host without one stands for itself.
+/// The site of a host: the name somebody registered, by the Public Suffix List; a host without one
+/// stands for itself.
+pub fn site_of(host: &str) -> &str {
+    psl::domain_str(host).unwrap_or(host)
+}
+
 fn owner(host: &str) -> &[u8] {
-    psl::domain(host.as_bytes()).map_or(host.as_bytes(), |domain| domain.as_bytes())
+    site_of(host).as_bytes()
 }

@@ -45,6 +45,9 @@ const BUILTINS: &[&str] = &["starter"];
 pub struct Settings {
     /// The lists, at most 64. Where two rules of one rank match, the earlier list is named.
     pub lists: Vec<ListSettings>,
+    /// Names of lists that hold for nobody at the moment. They are read and fetched as before, so
+    /// that they are in force again at once.
+    pub lists_off: Vec<String>,
     /// Sets of lists and schedules that several clients share.
     pub groups: Vec<GroupSettings>,
     /// Clients with lists of their own. The first entry that matches a client holds.
@@ -176,6 +179,9 @@ impl Settings {
             check_schedules(&client.schedule, &path, &known, &mut complaints);
         }
         check_lists(self.default.lists.as_deref(), "default", &known, &mut complaints);
+        for (at, name) in self.lists_off.iter().enumerate() {
+            check_list(name, &format!("lists_off.{at}"), &known, &mut complaints);
+        }
         dead_rules::check(self, &mut complaints);
         complaints
     }
@@ -305,12 +311,17 @@ fn check_lists(
     complaints: &mut Vec<Complaint>,
 ) {
     for (at, name) in lists.unwrap_or_default().iter().enumerate() {
-        if !known.contains(name.as_str()) {
-            let mut names: Vec<&str> = known.iter().copied().collect();
-            names.sort_unstable();
-            let message = format!("there is no list {name:?}");
-            let remedy = format!("the lists are: {}", names.join(", "));
-            complaints.push(Complaint::new(format!("{path}.lists.{at}"), message).remedy(remedy));
-        }
+        check_list(name, &format!("{path}.lists.{at}"), known, complaints);
     }
+}
+
+fn check_list(name: &str, path: &str, known: &HashSet<&str>, complaints: &mut Vec<Complaint>) {
+    if known.contains(name) {
+        return;
+    }
+    let mut names: Vec<&str> = known.iter().copied().collect();
+    names.sort_unstable();
+    let message = format!("there is no list {name:?}");
+    let remedy = format!("the lists are: {}", names.join(", "));
+    complaints.push(Complaint::new(path, message).remedy(remedy));
 }

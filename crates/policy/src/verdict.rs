@@ -3,7 +3,7 @@
 //! A [`Verdict`] is two words and is made on the hot path; an [`PolicyExplanation`] is made of
 //! strings and is made when a person asks. Neither decides anything: that is `decide`.
 
-use crate::clients::temporary_allows::TemporaryAllow;
+use crate::clients::overrides::NameOverride;
 use crate::lists::rewrite::RewriteRecord;
 use std::fmt;
 use vocab::{Action, Cause, DomainName, RuleRef};
@@ -111,8 +111,8 @@ pub struct PolicyExplanation {
     pub profile: String,
     /// The schedule by which the list of the rule that decided holds now, if it does not always.
     pub schedule: Option<String>,
-    /// The leave, or pause, by which it passes.
-    pub allow: Option<TemporaryAllow>,
+    /// The override that has its way, or the pause.
+    pub by_hand: Option<NameOverride>,
     /// What a look-up is answered with in place of the truth.
     pub rewritten: Option<RewrittenAnswer>,
     /// The name of the stand-in that a blocked request gets.
@@ -212,7 +212,7 @@ impl fmt::Display for RuleOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Decides => "decides",
-            Self::Paused => "would decide, but a pause or a temporary allow lets it pass",
+            Self::Paused => "would decide, but a pause or an override has its way",
             Self::Outranked => "matches, but another rule outranks it",
             Self::NothingToRemove => "matches, but the URL has no parameter that it takes off",
             Self::NothingToExcept => "matches, but nothing would block what it excepts",

@@ -31,8 +31,16 @@ const LOOK: Duration = Duration::from_millis(10);
 const TAKE_AGAIN_MAX: Duration = Duration::from_secs(10);
 /// Names in the folder that are ours, and beginnings of such names.
 const OWN_NAMES: [&str; 6] = ["ca", "dns-cache", "format", "lists", UPGRADE_SOCKET, LOCK_FILE];
-const OWN_PREFIXES: [&str; 6] =
-    ["admin.", "allows.", "ledger.", "policy.", ".replaced-", ".restore-draft"];
+const OWN_PREFIXES: [&str; 8] = [
+    "admin.",
+    "allows.",
+    "dashboard.",
+    "ledger.",
+    "own-rules.",
+    "policy.",
+    ".replaced-",
+    ".restore-draft",
+];
 /// Names in it that are for everybody: the authority's certificate.
 const PUBLIC: [&str; 1] = ["ca.pem"];
 /// Folders within folders that are looked at, and files in all of them, at most.

@@ -44,6 +44,8 @@ pub enum Cause {
     Paused,
     /// No rule names it, and the client's profile blocks everything that no rule lets pass.
     Unlisted,
+    /// Somebody has blocked the name by hand.
+    ByHand,
     /// Another blocker of the network sent it to the pixel door (`pixel.any_name`), and no rule
     /// names it.
     OtherBlocker,
@@ -82,6 +84,15 @@ impl Action {
         match self {
             Self::Pass => "pass",
             Self::Block => "block",
+        }
+    }
+
+    /// The other one.
+    #[must_use]
+    pub const fn opposite(self) -> Self {
+        match self {
+            Self::Pass => Self::Block,
+            Self::Block => Self::Pass,
         }
     }
 }
@@ -123,9 +134,12 @@ impl Cause {
     pub const fn rule(self) -> Option<RuleRef> {
         match self {
             Self::Rule(rule) => Some(rule),
-            Self::NoRule | Self::Paused | Self::NotAsked | Self::Unlisted | Self::OtherBlocker => {
-                None
-            }
+            Self::NoRule
+            | Self::Paused
+            | Self::NotAsked
+            | Self::Unlisted
+            | Self::ByHand
+            | Self::OtherBlocker => None,
         }
     }
 }

@@ -8,6 +8,7 @@ import type { RequestRow } from "../model";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
 import { today } from "../state";
+import { ByHand } from "./by-hand";
 import { Explanation, Verdict } from "./explanation";
 import { Icon } from "./icons";
 import { Notice } from "./notice";
@@ -97,11 +98,12 @@ export function Drawer({ row, onClose }: { row: RequestRow; onClose: () => void 
             </div>
           )}
         </dl>
+        {why.data && <ByHand why={why.data} onChanged={why.refresh} />}
         <section class="drawer-now" aria-label="What the policy says now">
           <h2>Asked again now</h2>
           {changed && (
             <Notice tone="land">
-              <p>The answer has changed since then: by another list, another rule, a route, or a pause.</p>
+              <p>The answer has changed since then: by another list, another rule, a route, a pause, or by hand.</p>
             </Notice>
           )}
           {why.fault && <Notice tone="fault" fault={why.fault} />}

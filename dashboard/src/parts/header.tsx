@@ -7,6 +7,7 @@ const PLACES: { view: View; name: string; icon: IconName }[] = [
   { view: "overview", name: "Overview", icon: "overview" },
   { view: "log", name: "Requests", icon: "log" },
   { view: "why", name: "Why", icon: "why" },
+  { view: "lists", name: "Lists", icon: "lists" },
   { view: "cache", name: "Cache", icon: "cache" },
   { view: "setup", name: "Set up", icon: "setup" },
 ];

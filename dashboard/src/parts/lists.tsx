@@ -1,9 +1,11 @@
 import { useSignal } from "@preact/signals";
 import { api, faultOf, type Fault } from "../api";
-import { asSentence, count, moment, plural, printable } from "../format";
+import { count, plural } from "../format";
 import type { List, Reloaded } from "../model";
-import { refreshStatus, today } from "../state";
+import { routeHash } from "../route";
+import { refreshStatus } from "../state";
 import { Icon } from "./icons";
+import { ListEntry } from "./list-entry";
 import { Empty, Notice } from "./notice";
 import { Panel } from "./panel";
 
@@ -54,8 +56,7 @@ export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded:
       )}
       {lists?.length === 0 && (
         <Empty title="No list, so nothing is blocked">
-          Add one under <code>policy.lists</code>, for example <code>{"{ name: starter, builtin: starter }"}</code>, and
-          reload.
+          <a href={routeHash("lists")}>Add one</a> from the catalogue, by its URL, or as rules of your own.
         </Empty>
       )}
       {lists && lists.length > 0 && (
@@ -66,72 +67,5 @@ export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded:
         </ul>
       )}
     </Panel>
-  );
-}
-
-/** Where a list comes from: a file, a URL, the binary, or the configuration itself. */
-function placeText(from: string): string {
-  if (from === "rules") return "in the configuration";
-  return from.startsWith("builtin ") ? "built in" : printable(from);
-}
-
-function ListEntry({ list }: { list: List }) {
-  const kept = list.subscription;
-  const next = kept?.next_at ? `next try ${moment(kept.next_at, today.value)}` : "";
-  const changed = list.changed_at ? `unchanged since ${moment(list.changed_at, today.value)}` : "";
-  const when = [changed, next].filter((it) => it !== "").join(", ");
-  return (
-    <li class="entry">
-      <div class="entry-main">
-        <span class="entry-name">
-          {list.name}
-          {list.kind === "allow" && <span class="tag">allows</span>}
-          {kept && kept.failures > 0 && (
-            <span class="tag tag-land">{kept.fetched_at ? "not renewed" : "never fetched"}</span>
-          )}
-        </span>
-        <span class="entry-figure">{plural(list.rules_names + list.rules_urls, "rule")}</span>
-      </div>
-      <div class="entry-sub" title={when}>
-        <span class="entry-from">{placeText(list.from)}</span>
-        {list.lines > 0 && <span>{list.syntax}</span>}
-        {list.rules_urls > 0 && <span>{count(list.rules_urls)} about URLs</span>}
-        {kept?.is_fetching && <span>being fetched …</span>}
-        {kept?.fetched_at && <span>fetched {moment(kept.fetched_at, today.value)}</span>}
-        {list.unfit && !kept && <span>{printable(asSentence(list.unfit))}</span>}
-      </div>
-      {kept?.failure && (
-        <p class="entry-sub">
-          {plural(kept.failures, "try", "tries")} failed: {printable(kept.failure)}
-        </p>
-      )}
-      {list.skipped > 0 && (
-        <details class="skipped">
-          <summary>
-            <Icon name="chevron" />
-            {plural(list.skipped, "line")} skipped
-          </summary>
-          <ul class="reasons">
-            {list.skipped_by_reason.map((one) => (
-              <li key={one.reason}>
-                <b>{count(one.count)}</b> {one.reason}
-              </li>
-            ))}
-          </ul>
-          <ol class="lines">
-            {list.skipped_lines.map((one) => (
-              <li
-                key={`${one.file ?? ""}:${one.line}`}
-                title={one.file ? `${one.file}: ${one.reason}` : one.reason}
-              >
-                <span class="line-number">{one.line}</span>
-                <code>{printable(one.text)}</code>
-              </li>
-            ))}
-          </ol>
-          {list.skipped > list.skipped_lines.length && <p class="quiet">The first of them are shown.</p>}
-        </details>
-      )}
-    </li>
   );
 }

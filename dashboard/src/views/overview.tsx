@@ -2,13 +2,13 @@ import type { ComponentChildren } from "preact";
 import { api } from "../api";
 import { asSentence, bytes, count, micros, moment, percent, plural, share, span } from "../format";
 import { RANGES, type Range, type Status, type TopTable, type Totals } from "../model";
-import { Allows } from "../parts/allows";
 import { Chart } from "../parts/chart";
 import { Choice } from "../parts/choice";
 import { Doors } from "../parts/doors";
 import { Lists } from "../parts/lists";
 import { Empty, Marked, Notice } from "../parts/notice";
 import { Origins } from "../parts/origins";
+import { Overrides } from "../parts/overrides";
 import { PoolPanel } from "../parts/pools";
 import { Top } from "../parts/top";
 import { Trust } from "../parts/trust";
@@ -75,10 +75,11 @@ export function Overview() {
     return { totals, series, blocked, names, clients };
   });
   const slow = usePolled("lists, upstreams, pools, origins and trust", SLOW_EVERY_MS, async (signal) => {
-    const [lists, upstreams, allows, pools, origins, trust] = await Promise.all([
+    const [lists, upstreams, allows, blocks, pools, origins, trust] = await Promise.all([
       api.lists(signal),
       api.upstreams(signal),
       api.allows(signal),
+      api.blocks(signal),
       api.pools(signal),
       api.origins(signal),
       api.trust(signal),
@@ -87,6 +88,7 @@ export function Overview() {
       lists: lists.lists,
       upstreams: upstreams.upstreams,
       allows: allows.allows,
+      blocks: blocks.blocks,
       pools: pools.pools,
       origins: origins.origins,
       clients: trust.clients,
@@ -144,8 +146,8 @@ export function Overview() {
       </div>
       {status.value && <Doors status={status.value} totals={data?.totals ?? null} />}
       {slow.fault && slow.fault.kind === "refused" && <Notice tone="fault" fault={slow.fault} />}
-      {slow.data && slow.data.allows.length > 0 && (
-        <Allows allows={slow.data.allows} onChanged={slow.refresh} />
+      {slow.data && slow.data.allows.length + slow.data.blocks.length > 0 && (
+        <Overrides allows={slow.data.allows} blocks={slow.data.blocks} onChanged={slow.refresh} />
       )}
       <div class="columns columns-2">
         <Lists lists={slow.data?.lists ?? null} onReloaded={slow.refresh} />

@@ -5,6 +5,7 @@ import { useEffect } from "preact/hooks";
 import { api } from "../api";
 import { doorName, KINDS } from "../explain";
 import { DOORS, type WhyQuery } from "../model";
+import { ByHand } from "../parts/by-hand";
 import { Explanation } from "../parts/explanation";
 import { Empty, Notice } from "../parts/notice";
 import { usePolled } from "../poll";
@@ -150,6 +151,7 @@ function Answer({ question }: { question: WhyQuery }) {
       {answer.data && (
         <div class="panel panel-answer">
           <Explanation why={answer.data} around="wanted" />
+          <ByHand why={answer.data} onChanged={answer.refresh} />
         </div>
       )}
     </section>

@@ -47,6 +47,33 @@ fn what_is_let_through_outlives_reload_and_kill_9_until_it_is_taken_back() {
 }
 
 #[test]
+fn what_is_blocked_by_hand_outlives_reload_and_kill_9_until_it_is_taken_back() {
+    let upstream =
+        Resolver::start(&[("www.game.example", Reply::Address(Ipv4Addr::new(192, 0, 2, 10)))]);
+    let yaml = YAML.replace("UPSTREAM", &upstream.address.to_string());
+    let edge = Tidegate::start(&yaml);
+    let asked = |edge: &Tidegate| dig(edge.address("dns", "udp"), &["www.game.example"]);
+    assert!(asked(&edge).contains("192.0.2.10"));
+    let said = edge.told(&["ctl", "block", "game.example", "--always"]);
+    assert_eq!(said.trim(), "game.example is blocked for everybody always, until it is unblocked");
+    assert!(asked(&edge).contains("EDE: 15"), "at once, cached or not");
+    edge.told(&["ctl", "reload"]);
+    assert!(asked(&edge).contains("EDE: 15"), "over a reload");
+    let (_, scratch) = edge.stop_by("KILL");
+    let edge = Tidegate::start_in(scratch, &yaml);
+    assert!(asked(&edge).contains("EDE: 15"), "over a restart");
+    let told = edge.told(&["why", "www.game.example"]);
+    assert!(told.contains("game.example is blocked by hand"), "{told}");
+    let wrong = edge.command(&["ctl", "revoke", "game.example"]);
+    assert_eq!(wrong.status.code(), Some(1), "it is no allow");
+    let none = edge.command(&["ctl", "block", "game.example", "--profile", "nobody"]);
+    assert!(String::from_utf8_lossy(&none.stderr).contains("there is no profile"), "{none:?}");
+    edge.told(&["ctl", "unblock", "game.example"]);
+    assert!(asked(&edge).contains("192.0.2.10"), "as before");
+    assert_eq!(edge.told(&["ctl", "blocks"]).trim(), "nothing is blocked by hand");
+}
+
+#[test]
 fn one_client_may_have_what_others_have_not() {
     let upstream = upstream();
     let edge = Tidegate::start(&YAML.replace("UPSTREAM", &upstream.address.to_string()));

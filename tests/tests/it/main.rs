@@ -44,6 +44,7 @@ mod let_through;
 mod list_folders;
 mod local_names;
 mod logs;
+mod made_settings;
 mod metrics;
 mod near;
 mod operate;

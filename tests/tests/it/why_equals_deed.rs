@@ -489,6 +489,11 @@ fn why_says_what_every_door_does() {
     edge.told(&["ctl", "allow", "doubleclick.net", "--client", "127.0.0.2"]);
     edge.told(&["ctl", "allow", "google-analytics.com", "--always"]);
     check("with names let through", &edge, &cases(), false);
+    edge.told(&["ctl", "block", "plain.example", "--client", "127.0.0.2"]);
+    edge.told(&["ctl", "block", "own.example", "--always"]);
+    check("with names blocked by hand", &edge, &cases(), false);
+    edge.told(&["ctl", "unblock", "own.example"]);
+    edge.told(&["ctl", "allow", "own.example"]);
 
     let told =
         lines_of(&edge, &["own.example", "ü ü", "doubleclick.net"], &["--client", "127.0.0.1"]);

@@ -148,6 +148,7 @@ fn shape(row: LogRow) -> RequestRow {
         RowCause::Paused => ("paused", None),
         RowCause::NotAsked => ("not_asked", None),
         RowCause::Unlisted => ("unlisted", None),
+        RowCause::ByHand => ("by_hand", None),
         RowCause::OtherBlocker => ("other_blocker", None),
     };
     let caching = Some(row.caching).filter(|it| it.outcome != CacheUse::NotAsked);

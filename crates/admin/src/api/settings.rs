@@ -3,7 +3,6 @@
 //! Behind the guard. What may be changed, and how, is the program's to say.
 
 use super::{ApiRequest, ApiState};
-use crate::control::SettingsRefusal;
 use crate::model::{
     ApiProblem, ConfigText, ReloadOutcome, SettingQuery, SettingValue, SettingsRequest,
 };
@@ -18,7 +17,8 @@ use std::sync::Arc;
 /// Changes in one request.
 const CHANGES_MAX: usize = 64;
 /// Where names and forms of settings are.
-const SEE: &str = "`tidegate ctl config` shows the configuration, `tidegate schema` every setting";
+pub(crate) const SEE: &str =
+    "`tidegate ctl config` shows the configuration, `tidegate schema` every setting";
 
 /// The configuration that runs, with passwords and tokens hidden.
 #[utoipa::path(get, path = "/api/config", responses(
@@ -71,23 +71,5 @@ pub(crate) async fn change_settings(
             format!("send 1 to {CHANGES_MAX}"),
         ));
     }
-    app.ask(move |app| app.control.change_settings(&changes)).await?.map(Json).map_err(|refused| {
-        match refused {
-            SettingsRefusal::Wrong(why) => {
-                ApiRefusal::new(StatusCode::BAD_REQUEST, why.to_string(), SEE)
-            }
-            SettingsRefusal::Fixed { why, remedy } => {
-                ApiRefusal::new(StatusCode::CONFLICT, why.to_string(), remedy)
-            }
-            SettingsRefusal::Complaints(complaints) => {
-                let mut refused = ApiRefusal::new(
-                    StatusCode::UNPROCESSABLE_ENTITY,
-                    "the change was not taken; file and settings are as before",
-                    "send what the complaints ask for",
-                );
-                refused.problem.complaints = complaints;
-                refused
-            }
-        }
-    })
+    Ok(Json(app.ask(move |app| app.control.change_settings(&changes)).await??))
 }

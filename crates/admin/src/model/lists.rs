@@ -41,6 +41,12 @@ pub struct ListInfo {
     /// Since when it is unchanged: its file's time, when it was fetched, or the configuration's
     /// time for rules written there; null where that is unknown, and for built-in lists.
     pub changed_at: Option<String>,
+    /// True if it was added in the dashboard, and can be removed there.
+    #[serde(default)]
+    pub made: bool,
+    /// True if it is switched off, and holds for nobody.
+    #[serde(default)]
+    pub off: bool,
     /// Why nothing of it is in force, though there is a list; null if something is.
     pub unfit: Option<String>,
     /// How it is fetched; null for a list without URL.

@@ -31,6 +31,13 @@ pub struct WhyAnswer {
     pub client: String,
     /// The client's profile.
     pub profile: String,
+    /// The host that it is about.
+    #[serde(default)]
+    pub host: String,
+    /// The host's site: the name somebody registered, by the Public Suffix List; the host itself
+    /// where there is none.
+    #[serde(default)]
+    pub site: String,
     /// At this door.
     pub door: String,
     /// As this kind.
@@ -40,9 +47,10 @@ pub struct WhyAnswer {
     pub page: Option<String>,
     /// `pass` or `block`.
     pub action: String,
-    /// `none` (no rule matched), `rule`, `paused`, `not_asked`, `unlisted` (no rule
-    /// lets it pass, and the client's profile blocks all others), or `other_blocker` (no rule names
-    /// it, and `pixel.any_name` answers what another blocker sends).
+    /// `none` (no rule matched), `rule`, `paused` (a pause, or let through by hand), `by_hand`
+    /// (blocked by hand), `not_asked`, `unlisted` (no rule lets it pass, and the client's profile
+    /// blocks all others), or `other_blocker` (no rule names it, and `pixel.any_name` answers what
+    /// another blocker sends).
     pub cause: String,
     /// The rule that decided; null if none did.
     pub rule: Option<RuleInfo>,

@@ -3,8 +3,8 @@
 //! It decides nothing. Called by [`super`] alone.
 
 use super::AllowPage;
-use crate::api::allows::rule;
-use crate::model::{AllowInfo, WhyAnswer};
+use crate::api::overrides::rule;
+use crate::model::{OverrideInfo, WhyAnswer};
 use crate::refused::ApiRefusal;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
@@ -37,7 +37,7 @@ pub(super) enum LoginReason {
 pub(super) fn state(
     wish: &AllowPage,
     why: &WhyAnswer,
-    passing: Option<&AllowInfo>,
+    passing: Option<&OverrideInfo>,
     once: &str,
 ) -> Response {
     if let Some(allow) = passing {
@@ -76,7 +76,7 @@ pub(super) fn state(
     page(StatusCode::OK, &format!("Let {} through?", wish.host), &content)
 }
 
-fn already_allowed_page(wish: &AllowPage, allow: &AllowInfo, once: &str) -> Response {
+fn already_allowed_page(wish: &AllowPage, allow: &OverrideInfo, once: &str) -> Response {
     let client = shown(wish);
     let (who, whom) = match &allow.client {
         Some(client) => (escape(client), "client"),
@@ -176,7 +176,7 @@ fn shown(wish: &AllowPage) -> String {
 }
 
 /// When it ends: `until 12:00 UTC: 5 minutes are left`.
-fn end(allow: &AllowInfo) -> String {
+fn end(allow: &OverrideInfo) -> String {
     match (&allow.until, allow.left_s) {
         (Some(until), Some(left_s)) => {
             // `2026-11-21T12:00:00.000Z`: the date is today's or tomorrow's.
@@ -187,7 +187,7 @@ fn end(allow: &AllowInfo) -> String {
 }
 
 /// Returns what passes always may as well stand in the configuration, where others see it.
-fn rule_for(wish: &AllowPage, allow: &AllowInfo) -> String {
+fn rule_for(wish: &AllowPage, allow: &OverrideInfo) -> String {
     if allow.until.is_some() {
         return String::new();
     }

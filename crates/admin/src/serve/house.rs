@@ -1,14 +1,14 @@
 //! An admin to ask, with a program, a ledger and a token of its own.
 
 use crate::control::{
-    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, NameAllow, NotReady,
-    PoolChange, PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
+    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, ListChange, NameOrder,
+    NotReady, OrderKey, PoolChange, PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
 };
 use crate::model::{
-    AllowInfo, ApiProblem, CachePage, CachedSite, CachedUrl, ClientTrust, ConfigText, DnsCacheInfo,
-    InspectedInfo, ListInfo, ListUpdateOutcome, OriginInfo, PoolInfo, ProgramInfo, ReloadOutcome,
-    SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpdatedList, UpstreamInfo,
-    WhyAnswer,
+    ApiProblem, CachePage, CachedSite, CachedUrl, ClientTrust, ConfigText, DnsCacheInfo,
+    InspectedInfo, ListInfo, ListUpdateOutcome, OriginInfo, OverrideInfo, OwnRules, OwnRulesUpdate,
+    PoolInfo, ProgramInfo, ReloadOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack,
+    UpdateRequest, UpdatedList, UpstreamInfo, WhyAnswer,
 };
 use crate::tests::Folder;
 use crate::{Admin, AdminParts, AdminToken, Settings};
@@ -16,12 +16,9 @@ use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use ledger::{EventSubject, Ledger, RequestEvent, RuleTexts};
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use vocab::{
-    Action, Caching, Cause, DomainName, Door, ListId, Name, Now, RequestKind, RuleRef, Source,
-};
+use vocab::{Action, Caching, Cause, Door, ListId, Name, Now, RequestKind, RuleRef, Source};
 
 const PEER: &str = "192.0.2.9";
 const OWN: &str = "127.0.0.1:9053";
@@ -31,7 +28,8 @@ const OWN: &str = "127.0.0.1:9053";
 pub(super) struct Program {
     pub(super) paused_until: AtomicU64,
     pub(super) broken: AtomicBool,
-    pub(super) grants: Mutex<Vec<NameAllow>>,
+    pub(super) orders: Mutex<Vec<NameOrder>>,
+    pub(super) list_changes: Mutex<Vec<ListChange>>,
 }
 
 impl ProgramControl for Program {
@@ -43,6 +41,8 @@ impl ProgramControl for Program {
             target: question.url.clone().unwrap_or_else(|| question.host.to_string()),
             client: question.client.to_string(),
             profile: "default".into(),
+            host: question.host.to_string(),
+            site: question.host.to_string(),
             door: question.door.to_string(),
             kind: question.kind.to_string(),
             page: question.page.as_ref().map(ToString::to_string),
@@ -116,6 +116,22 @@ impl ProgramControl for Program {
             _ => Err(SettingsRefusal::Wrong("a key is missing".into())),
         }
     }
+    fn change_lists(&self, change: &ListChange) -> Result<ReloadOutcome, SettingsRefusal> {
+        self.list_changes.lock().unwrap().push(change.clone());
+        Ok(ReloadOutcome::default())
+    }
+    fn own_rules(&self) -> Result<OwnRules, SettingsRefusal> {
+        Ok(OwnRules { text: "||a.example^".into(), revision: "1".into() })
+    }
+    fn set_own_rules(&self, sent: &OwnRulesUpdate) -> Result<ReloadOutcome, SettingsRefusal> {
+        if sent.revision == "1" {
+            return Ok(ReloadOutcome::default());
+        }
+        Err(SettingsRefusal::Fixed { why: "changed meanwhile".into(), remedy: "ask again" })
+    }
+    fn check_rules(&self, text: &str) -> ListInfo {
+        ListInfo { lines: text.lines().count() as u32, ..ListInfo::default() }
+    }
     fn update_lists(&self, which: &UpdateRequest) -> Result<ListUpdateOutcome, ControlRefusal> {
         let name = which.list.clone().unwrap_or_else(|| "easylist".into());
         if name != "easylist" {
@@ -131,23 +147,31 @@ impl ProgramControl for Program {
     fn paused_until(&self) -> u64 {
         self.paused_until.load(Relaxed)
     }
-    fn allow(&self, grant: &NameAllow, _: Now) -> Result<(), ControlRefusal> {
-        self.grants.lock().unwrap().push(grant.clone());
+    fn set_override(&self, order: &NameOrder, _: Now) -> Result<(), ControlRefusal> {
+        self.orders.lock().unwrap().push(order.clone());
         Ok(())
     }
-    fn allows(&self, now: Now) -> Vec<AllowInfo> {
-        let allow = |grant: &NameAllow| AllowInfo {
-            client: grant.client.map(|it| it.to_string()),
-            ..AllowInfo::of(grant.host.to_string(), grant.until_unix_ms, now.unix_ms)
+
+    fn overrides(&self, action: Action, now: Now) -> Vec<OverrideInfo> {
+        let info = |order: &NameOrder| {
+            let (client, profile) = order.clients.named();
+            let told = OverrideInfo::of(order.host.to_string(), order.until_unix_ms, now.unix_ms);
+            OverrideInfo { client, profile, ..told }
         };
-        self.grants.lock().unwrap().iter().map(allow).collect()
+        let orders = self.orders.lock().unwrap();
+        orders.iter().filter(|order| order.action == action).map(info).collect()
     }
-    fn revoke(&self, host: &DomainName, client: Option<IpAddr>, _: Now) -> bool {
-        let mut grants = self.grants.lock().unwrap();
-        let before = grants.len();
-        grants.retain(|it| it.host != *host || it.client != client);
-        grants.len() < before
+
+    fn end_override(&self, key: &OrderKey, _: Now) -> bool {
+        let mut orders = self.orders.lock().unwrap();
+        let before = orders.len();
+        let is_it = |it: &NameOrder| {
+            (it.action, &it.host, &it.clients) == (key.action, &key.host, &key.clients)
+        };
+        orders.retain(|it| !is_it(it));
+        orders.len() < before
     }
+
     fn purge(&self, what: &DnsCachePurge) -> u64 {
         match what {
             DnsCachePurge::All => 9,

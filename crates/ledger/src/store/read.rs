@@ -301,6 +301,7 @@ impl<'b> BlockView<'b> {
             CauseCode::NotAsked => RowCause::NotAsked,
             CauseCode::Unlisted => RowCause::Unlisted,
             CauseCode::OtherBlocker => RowCause::OtherBlocker,
+            CauseCode::ByHand => RowCause::ByHand,
         }
     }
 }

@@ -88,6 +88,7 @@ fn encode(rows: &[PackedRow<'_>], batch: &RowBatch<'_>) -> EncodedBlock {
                 | CauseCode::Paused
                 | CauseCode::NotAsked
                 | CauseCode::Unlisted
+                | CauseCode::ByHand
                 | CauseCode::OtherBlocker => 0,
             },
             bytes: row.bytes,

@@ -3,9 +3,9 @@
 
 use crate::support::{CLIENT, NOW, SEED, blocks, name, policy};
 use policy::{
-    AllowUntil, AllowedClients, Ask, ClientProfiles, ListKind, ListSource, Policy, TemporaryAllow,
+    Ask, ClientProfiles, ListKind, ListSource, NameOverride, OverrideClients, OverrideEnd, Policy,
 };
-use vocab::{DomainName, Now, RequestKind};
+use vocab::{Action, DomainName, Now, RequestKind};
 
 fn all_below(policy: &Policy, base: &str) -> bool {
     all_below_at(policy, base, NOW)
@@ -130,25 +130,34 @@ fn an_allow_list_ends_it_for_its_names_and_no_others() {
 #[test]
 fn what_people_let_through_and_a_pause_end_it() {
     let host = |text: &str| Some(DomainName::parse(text).unwrap());
-    let other = AllowedClients::Address([192, 168, 1, 99].into());
+    let other = OverrideClients::Address([192, 168, 1, 99].into());
     for (let_through, whom) in [
-        (host("www.example.com"), AllowedClients::Everyone),
+        (host("www.example.com"), OverrideClients::Everyone),
         (host("www.example.com"), other),
-        (host("example.com"), AllowedClients::Profile("kids".into())),
-        (host("com"), AllowedClients::Everyone),
-        (None, AllowedClients::Profile("kids".into())),
+        (host("example.com"), OverrideClients::Profile("kids".into())),
+        (host("com"), OverrideClients::Everyone),
+        (None, OverrideClients::Profile("kids".into())),
     ] {
         let made = policy("||example.com^");
-        let until = AllowUntil::Time(NOW.unix_ms + 60_000);
-        made.allow(TemporaryAllow { host: let_through, clients: whom, until }, NOW).unwrap();
+        let until = OverrideEnd::Time(NOW.unix_ms + 60_000);
+        made.set_override(
+            NameOverride { action: Action::Pass, host: let_through, clients: whom, until },
+            NOW,
+        )
+        .unwrap();
         assert!(!all_below(&made, "example.com"));
         let after = Now { unix_ms: NOW.unix_ms + 60_000, ..NOW };
         assert!(all_below_at(&made, "example.com", after));
     }
     let made = policy("||example.com^");
-    let until = AllowUntil::Time(NOW.unix_ms + 60_000);
-    made.allow(
-        TemporaryAllow { host: host("www.example.net"), clients: AllowedClients::Everyone, until },
+    let until = OverrideEnd::Time(NOW.unix_ms + 60_000);
+    made.set_override(
+        NameOverride {
+            action: Action::Pass,
+            host: host("www.example.net"),
+            clients: OverrideClients::Everyone,
+            until,
+        },
         NOW,
     )
     .unwrap();

@@ -2,7 +2,7 @@
 
 use crate::support::{CLIENT, NOW, lookup, name, policy};
 use policy::{
-    AllowUntil, AllowedClients, Ask, HookVerdict, Policy, RuleOutcome, TemporaryAllow, Verdict,
+    Ask, HookVerdict, NameOverride, OverrideClients, OverrideEnd, Policy, RuleOutcome, Verdict,
     VerdictHook,
 };
 use std::sync::Arc;
@@ -75,9 +75,14 @@ fn an_explanation_shows_the_line_and_what_it_outranks() {
 fn pauses_and_temporary_allows_lift_what_a_hook_blocks() {
     let policy = hooked("");
     let host = DomainName::parse("bad.test").unwrap();
-    let until = AllowUntil::Time(NOW.unix_ms + 60_000);
-    let leave = TemporaryAllow { host: Some(host), clients: AllowedClients::Everyone, until };
-    policy.allow(leave, NOW).unwrap();
+    let until = OverrideEnd::Time(NOW.unix_ms + 60_000);
+    let leave = NameOverride {
+        action: Action::Pass,
+        host: Some(host),
+        clients: OverrideClients::Everyone,
+        until,
+    };
+    policy.set_override(leave, NOW).unwrap();
     assert_eq!(lookup(&policy, "bad.test"), Verdict::usual(Action::Pass, Cause::Paused));
     assert_eq!(lookup(&policy, "bad.example").action, Action::Block);
     policy.pause_until(NOW.unix_ms + 1);

@@ -3,13 +3,13 @@
 //! Order matters: what can fail for reasons outside the plan (state folder, lists, ledger,
 //! certificate authority, addresses) is tried before the first door answers anybody.
 
-use super::allows;
 use super::blocked_tunnels::AtPixel;
 use super::cache_files::CacheFiles;
 use super::compiling::{CompiledPolicy, compile};
 use super::doors::{HTTP_DOORS, OpenDoors};
 use super::http::HttpListeners;
 use super::mint::BlockedNames;
+use super::overrides;
 use super::signer;
 use super::{RunningApp, RunningDoors};
 use crate::cli::CommandSetup;
@@ -51,7 +51,7 @@ pub(super) fn start(
     let (plan, trouble) = with_welcome(plan, state.path());
     let plan = &*plan;
     let CompiledPolicy { policy, origin, tables } = compile(plan, state.path(), None)?;
-    allows::restore(state.path(), &policy, transport::clock::now());
+    overrides::restore(state.path(), &policy, transport::clock::now());
     let policy = Arc::new(ArcSwap::from_pointee(policy));
     let texts =
         Arc::new(LiveRuleTexts { policy: Arc::clone(&policy), gateway: ArcSwapOption::empty() });

@@ -1,6 +1,6 @@
 //! The policy of a plan: its lists read and compiled, or taken from the snapshot.
 
-use super::{allows, block_page, scripts, shared_tables};
+use super::{block_page, overrides, scripts, shared_tables};
 use ::signer::SealedMemory;
 use command_output::CommandFailure;
 use config::Plan;
@@ -69,7 +69,7 @@ pub(crate) fn policy_of(plan: &Plan, state_dir: &Path) -> Result<Policy, Command
     let rules = texts.rules_unkept(state_dir);
     let policy = Policy::new(rules.into(), profiles(plan)).with_list_times(texts.changed());
     let policy = policy.with_hook(hook_of(plan, state_dir, None)?);
-    allows::restore(state_dir, &policy, transport::clock::now());
+    overrides::restore(state_dir, &policy, transport::clock::now());
     Ok(policy)
 }
 

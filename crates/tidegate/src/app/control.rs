@@ -8,20 +8,18 @@ use admin::model::{
     SettingEdit, UpdateRequest, UpdatedList, UpstreamInfo,
 };
 use admin::{
-    Admin, AdminToken, ControlRefusal, DnsCachePurge, NameAllow, NotReady, PoolChange,
-    ProgramControl, SettingsRefusal, TokenError, WhyQuestion,
+    Admin, AdminToken, ControlRefusal, DnsCachePurge, ListChange, NameOrder, NotReady, OrderKey,
+    PoolChange, ProgramControl, SettingsRefusal, TokenError, WhyQuestion,
 };
 use door_gateway::{ForecastQuestion, GatewayForecast};
-use policy::{AllowUntil, AllowedClients};
 use policy_lists::ShrinkRule;
 use resolver::{FlushIn, FlushScope, UpstreamStanding};
 use state_folder::{ADDRESS_FILE, replace_file};
 use std::fmt;
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use transport::{BindError, ConnectionLimits, CoreStuck, Drain};
-use vocab::{DomainName, Door, ListId, Listen, Now, RequestKind, Scheme};
+use vocab::{Action, Door, ListId, Listen, Now, RequestKind, Scheme};
 
 /// Admin connections at once: people and scripts, not the public.
 const ADMIN_CONNECTIONS_MAX: usize = 256;
@@ -231,6 +229,9 @@ impl ProgramControl for ControlHandle {
         let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.0.policy.load();
         let reports = policy.rules().lists().iter();
+        // What cannot be read is told by the next change; the lists are shown all the same.
+        let made = self.0.made_settings().ok().flatten();
+        let off = &running.plan.file.policy.lists_off;
         reports
             .zip(&running.plan.file.policy.lists)
             .zip(0..)
@@ -239,6 +240,8 @@ impl ProgramControl for ControlHandle {
                 from: policy_lists::origin_of(settings),
                 changed_at: policy.list_changed_ms(ListId(number)).map(admin::iso),
                 subscription: self.0.subscriptions.state(&report.name),
+                made: RunningApp::is_made_list(made.as_ref(), &report.name),
+                off: off.contains(&report.name),
                 ..policy_lists::list_info(report)
             })
             .map(|list| {
@@ -353,36 +356,36 @@ impl ProgramControl for ControlHandle {
         self.0.policy.load().paused_until()
     }
 
-    fn allow(&self, grant: &NameAllow, now: Now) -> Result<(), ControlRefusal> {
-        Ok(self.0.allow(grant, now)?)
+    fn change_lists(&self, change: &ListChange) -> Result<ReloadOutcome, SettingsRefusal> {
+        self.0.change_lists(change)
     }
 
-    fn allows(&self, now: Now) -> Vec<model::AllowInfo> {
-        let leaves = self.0.policy.load().temporary_allows(now).into_iter();
-        leaves
-            .filter_map(|leave| {
-                let (client, profile) = match leave.clients {
-                    AllowedClients::Everyone => (None, None),
-                    AllowedClients::Address(address) => (Some(address.to_string()), None),
-                    AllowedClients::Profile(name) => (None, Some(name)),
-                };
-                let until = match leave.until {
-                    AllowUntil::Time(unix_ms) => Some(unix_ms),
-                    AllowUntil::Revoked => None,
-                };
-                // One for everything is a pause by another name, and nobody can ask for it.
-                let host = leave.host?.to_string();
-                Some(model::AllowInfo {
-                    client,
-                    profile,
-                    ..model::AllowInfo::of(host, until, now.unix_ms)
-                })
-            })
-            .collect()
+    fn own_rules(&self) -> Result<model::OwnRules, SettingsRefusal> {
+        self.0.own_rules()
     }
 
-    fn revoke(&self, host: &DomainName, client: Option<IpAddr>, now: Now) -> bool {
-        self.0.revoke(host, client, now)
+    fn set_own_rules(
+        &self,
+        sent: &model::OwnRulesUpdate,
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
+        self.0.set_own_rules(sent)
+    }
+
+    fn check_rules(&self, text: &str) -> ListInfo {
+        let rules = policy_lists::compiled_alone("own-rules", text.as_bytes());
+        rules.lists().first().map(policy_lists::list_info).unwrap_or_default()
+    }
+
+    fn set_override(&self, order: &NameOrder, now: Now) -> Result<(), ControlRefusal> {
+        self.0.set_override(order, now)
+    }
+
+    fn overrides(&self, action: Action, now: Now) -> Vec<model::OverrideInfo> {
+        self.0.overrides(action, now)
+    }
+
+    fn end_override(&self, key: &OrderKey, now: Now) -> bool {
+        self.0.end_override(key, now)
     }
 
     fn purge(&self, what: &DnsCachePurge) -> u64 {

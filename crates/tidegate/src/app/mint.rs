@@ -49,8 +49,10 @@ impl MintPolicy for BlockedNames {
 pub(super) fn vouches_for(policy: &Policy, name: &str, now: Now) -> bool {
     ask(name).is_some_and(|ask| {
         let verdict = policy.decide(&ask, now);
-        // What no rule names may be any name in the world.
-        verdict.action == Action::Block && verdict.cause != Cause::Unlisted
+        // What no rule names may be any name in the world, and the signer, which asks its own copy
+        // of the rules, knows nothing of what is done by hand.
+        let by_no_rule = matches!(verdict.cause, Cause::Unlisted | Cause::ByHand);
+        verdict.action == Action::Block && !by_no_rule
     })
 }
 

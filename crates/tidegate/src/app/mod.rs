@@ -4,7 +4,6 @@
 //! inside it. Called by the `run` command alone.
 
 pub(crate) mod allocator;
-mod allows;
 pub(crate) mod block_page;
 mod blocked_tunnels;
 mod build;
@@ -18,10 +17,12 @@ mod effective;
 pub(crate) mod folders;
 mod greeting;
 mod http;
+mod made;
 pub(crate) mod memory;
 mod metrics;
 mod mint;
 mod origins;
+mod overrides;
 pub(crate) mod panics;
 mod pools;
 pub(crate) mod private;

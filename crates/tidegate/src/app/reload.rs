@@ -159,13 +159,13 @@ impl RunningApp {
         told
     }
 
-    /// Puts a policy in force, with the pause and the leaves of the one before.
+    /// Puts a policy in force, with the pause and the overrides of the one before.
     fn swap(&self, policy: Policy, before: Arc<Policy>) -> (u32, u64) {
         policy.pause_until(before.paused_until());
         let now = transport::clock::now();
-        for leave in before.temporary_allows(now) {
+        for made in before.overrides(now) {
             // The new policy has room for as many as the one before.
-            let _ = policy.allow(leave, now);
+            let _ = policy.set_override(made, now);
         }
         drop(before);
         let size = size(&policy);

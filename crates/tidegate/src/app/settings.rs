@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use std::sync::{Arc, PoisonError};
 
 impl RunningApp {
-    fn plan(&self) -> Plan {
+    pub(super) fn plan(&self) -> Plan {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).plan.clone()
     }
 
@@ -49,7 +49,8 @@ impl RunningApp {
             let edited = config::edit_text(&text, path, change);
             text = edited.map_err(|why| SettingsRefusal::Wrong(why.into()))?;
         }
-        let judged = config::parse(&text, &plan.source);
+        let made = self.made_settings().map_err(|found| complaints([found].into_iter()))?;
+        let judged = config::parse_with(&text, &plan.source, made.as_ref());
         judged.map_err(|found| complaints(found.iter().map(ToString::to_string)))?;
         config::rewrite(&plan.source, plan.text(), &text).map_err(not_replaced)?;
         match self.reload() {
@@ -104,7 +105,7 @@ fn change_of(edit: &SettingEdit) -> Result<(SettingPath, SettingChange), Control
     Ok((path, change))
 }
 
-fn complaints(found: impl Iterator<Item = String>) -> SettingsRefusal {
+pub(super) fn complaints(found: impl Iterator<Item = String>) -> SettingsRefusal {
     SettingsRefusal::Complaints(found.collect())
 }
 

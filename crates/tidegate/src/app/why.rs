@@ -9,7 +9,7 @@ use config::Plan;
 use door_pixel::JudgedPart;
 use outcome::{is_configured, outcome, sends_redirects};
 use policy::{
-    AllowUntil, Ask, ConsideredRule, Policy, PolicyExplanation, RuleEffect, RuleOutcome, RuleText,
+    Ask, ConsideredRule, OverrideEnd, Policy, PolicyExplanation, RuleEffect, RuleOutcome, RuleText,
     VerdictManner,
 };
 use vocab::{Action, Cause, DomainName, Door, Now, RuleRef};
@@ -46,6 +46,8 @@ pub(crate) fn why(policy: &Policy, plan: &Plan, question: &WhyQuestion, now: Now
         target: question.url.clone().unwrap_or_else(|| question.host.to_string()),
         client: question.client.to_string(),
         profile: explanation.profile.clone(),
+        host: question.host.to_string(),
+        site: policy::site_of(question.host.as_str()).to_owned(),
         door: question.door.to_string(),
         kind: question.kind.to_string(),
         page: question.page.as_ref().map(ToString::to_string),
@@ -130,6 +132,7 @@ pub(super) fn as_the_dns_door_does(
         Cause::NotAsked
         | Cause::NoRule
         | Cause::Unlisted
+        | Cause::ByHand
         | Cause::OtherBlocker
         | Cause::Paused
         | Cause::Rule(_) => why,
@@ -212,6 +215,7 @@ fn cause_word(cause: Cause) -> &'static str {
         Cause::Paused => "paused",
         Cause::NotAsked => "not_asked",
         Cause::Unlisted => "unlisted",
+        Cause::ByHand => "by_hand",
         Cause::OtherBlocker => "other_blocker",
     }
 }
@@ -219,15 +223,28 @@ fn cause_word(cause: Cause) -> &'static str {
 fn summary(explanation: &PolicyExplanation, question: &WhyQuestion) -> String {
     let verdict = explanation.verdict;
     match (&explanation.winner, verdict.action, verdict.cause) {
-        (_, _, Cause::Paused) => match explanation.allow.as_ref().map(|it| (&it.host, it.until)) {
-            Some((Some(host), AllowUntil::Time(_))) => {
-                format!("passes: {host} is let through for a while")
+        (_, _, Cause::Paused) => {
+            match explanation.by_hand.as_ref().map(|it| (&it.host, it.until)) {
+                Some((Some(host), OverrideEnd::Time(_))) => {
+                    format!("passes: {host} is let through for a while")
+                }
+                Some((Some(host), OverrideEnd::Revoked)) => {
+                    format!("passes: {host} is let through, until that is taken back")
+                }
+                Some((None, _)) | None => "passes: protection is paused".into(),
             }
-            Some((Some(host), AllowUntil::Revoked)) => {
-                format!("passes: {host} is let through, until that is taken back")
+        }
+        (_, _, Cause::ByHand) => {
+            match explanation.by_hand.as_ref().map(|it| (&it.host, it.until)) {
+                Some((Some(host), OverrideEnd::Time(_))) => {
+                    format!("blocked: {host} is blocked by hand for a while")
+                }
+                Some((Some(host), OverrideEnd::Revoked)) => {
+                    format!("blocked: {host} is blocked by hand, until that is taken back")
+                }
+                Some((None, _)) | None => "blocked by hand".into(),
             }
-            Some((None, _)) | None => "passes: protection is paused".into(),
-        },
+        }
         (Some(rule), _, _) if verdict.manner == VerdictManner::Rewrite => {
             format!("rewritten: {} is line {} of list {:?}", rule.text, rule.line, rule.list)
         }

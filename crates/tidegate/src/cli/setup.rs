@@ -2,7 +2,7 @@
 
 use clap::Args;
 use command_output::{CommandFailure, ExitReason};
-use config::Plan;
+use config::{ConfigLanguage, MadeSettings, Plan};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,12 +41,24 @@ impl CommandSetup {
     /// The configuration that applies: the named one, one that is found, or the built-in one.
     pub(crate) fn plan(&self) -> Result<Plan, CommandFailure> {
         self.check_restored()?;
-        let loaded = match (&self.text, self.config_file()) {
-            (Some(text), _) => config::parse(text, Path::new("serve")),
-            (None, Some(path)) => config::load(path),
-            (None, None) => return Ok(config::default_plan()),
+        let load = |made: Option<&MadeSettings>| {
+            let loaded = match (&self.text, self.config_file()) {
+                (Some(text), _) => config::parse(text, Path::new("serve")),
+                (None, Some(path)) => config::load(path, made),
+                (None, None) => config::built_in(made),
+            };
+            loaded.map_err(|complaints| CommandFailure::complaints(&complaints))
         };
-        loaded.map_err(|complaints| CommandFailure::complaints(&complaints))
+        // The configuration says where the folder is that has the rest of it.
+        let plan = load(None)?;
+        if self.text.is_some() || plan.language() == ConfigLanguage::Foreign {
+            return Ok(plan);
+        }
+        let made = MadeSettings::read(&self.state_dir(&plan));
+        match made.map_err(|complaint| CommandFailure::complaints(&[complaint]))? {
+            Some(made) => load(Some(&made)),
+            None => Ok(plan),
+        }
     }
 
     /// The configuration file that applies: the named one, `./tidegate.yaml`, or the service's. One

@@ -3,19 +3,23 @@
 use crate::support::{DEADLINE, Edge};
 use http::Request;
 use http_engine::Body;
-use policy::{AllowUntil, AllowedClients, TemporaryAllow};
+use policy::{NameOverride, OverrideClients, OverrideEnd};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use transport::clock;
-use vocab::DomainName;
+use vocab::{Action, DomainName};
 
 const RULES: &str = "||ads.example^\n||tracker.example.org^\n";
 
 fn let_through(edge: &Edge, host: &str) {
     let host = Some(DomainName::parse(host).unwrap());
-    let leave =
-        TemporaryAllow { host, clients: AllowedClients::Everyone, until: AllowUntil::Revoked };
-    edge.policy.load().allow(leave, clock::now()).unwrap();
+    let leave = NameOverride {
+        action: Action::Pass,
+        host,
+        clients: OverrideClients::Everyone,
+        until: OverrideEnd::Revoked,
+    };
+    edge.policy.load().set_override(leave, clock::now()).unwrap();
 }
 
 #[test]

@@ -146,6 +146,7 @@ impl<'b> BlockBody<'b> {
                 | CauseCode::Paused
                 | CauseCode::NotAsked
                 | CauseCode::Unlisted
+                | CauseCode::ByHand
                 | CauseCode::OtherBlocker => None,
             };
             let (bytes, duration_us) = (reader.small()?, reader.small()?);

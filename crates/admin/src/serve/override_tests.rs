@@ -1,7 +1,8 @@
 //! Letting names through, asked as a program asks and as a browser does.
 
 use super::house::{Answer, House};
-use crate::model::{AllowInfo, AllowList};
+use crate::control::OrderClients;
+use crate::model::{AllowList, BlockList, OverrideInfo};
 use http::header::LOCATION;
 
 const PAGE: &str =
@@ -35,7 +36,7 @@ async fn send(house: &House, cookie: &str, once: Option<&str>, rest: &str) -> An
 async fn a_program_lets_a_name_through_and_takes_it_back() {
     let house = House::new();
     let sent = r#"{"host": "ADS.example.", "minutes": 60, "client": "192.168.1.7"}"#;
-    let allow: AllowInfo = house.post("/api/allow", sent).await.json();
+    let allow: OverrideInfo = house.post("/api/allow", sent).await.json();
     assert_eq!((allow.host.as_str(), allow.left_s), ("ads.example", Some(3600)));
     let all: AllowList = house.get("/api/allows").await.json();
     assert_eq!(all.allows.len(), 1);
@@ -44,7 +45,7 @@ async fn a_program_lets_a_name_through_and_takes_it_back() {
     let end = r#"{"host": "ads.example", "client": "192.168.1.7"}"#;
     assert_eq!(house.post("/api/revoke", end).await.json::<AllowList>().allows, []);
     let always = house.post("/api/allow", r#"{"host": "ads.example", "minutes": "always"}"#).await;
-    let always: AllowInfo = always.json();
+    let always: OverrideInfo = always.json();
     assert_eq!((always.until, always.left_s), (None, None));
     let end = house.post("/api/revoke", r#"{"host": "ads.example"}"#).await;
     assert_eq!(end.json::<AllowList>().allows, []);
@@ -55,13 +56,41 @@ async fn a_program_lets_a_name_through_and_takes_it_back() {
         r#"{"host": "example", "minutes": 5}"#,
         r#"{"host": "a b.example", "minutes": 5}"#,
         r#"{"host": "ads.example", "minutes": 5, "client": "me"}"#,
+        r#"{"host": "ads.example", "minutes": 5, "client": "192.168.1.7", "profile": "kids"}"#,
         r#"{"host": "ads.example"}"#,
     ] {
         let answer = house.post("/api/allow", wrong).await;
         assert!(answer.status.is_client_error(), "{wrong}");
         answer.problem();
     }
-    assert!(house.program.grants.lock().unwrap().is_empty());
+    assert!(house.program.orders.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_program_blocks_a_name_for_a_profile_and_takes_it_back() {
+    let house = House::new();
+    let sent = r#"{"host": "Game.example.", "minutes": 60, "profile": "kids"}"#;
+    let block: OverrideInfo = house.post("/api/block", sent).await.json();
+    let told = (block.host.as_str(), block.profile.as_deref(), block.left_s);
+    assert_eq!(told, ("game.example", Some("kids"), Some(3600)));
+    let all: BlockList = house.get("/api/blocks").await.json();
+    assert_eq!(all.blocks, [block]);
+    assert_eq!(house.get("/api/allows").await.json::<AllowList>().allows, []);
+    let end = r#"{"host": "game.example", "profile": "kids"}"#;
+    assert_eq!(house.post("/api/revoke", end).await.status, 404, "it is no allow");
+    assert_eq!(house.post("/api/unblock", r#"{"host": "game.example"}"#).await.status, 404);
+    assert_eq!(house.post("/api/unblock", end).await.json::<BlockList>().blocks, []);
+    for wrong in [
+        r#"{"host": "example", "minutes": 5}"#,
+        r#"{"host": "a.example", "minutes": 0}"#,
+        r#"{"host": "a.example", "minutes": 5, "profile": "kids", "client": "192.168.1.7"}"#,
+        r#"{"host": "a.example"}"#,
+    ] {
+        let answer = house.post("/api/block", wrong).await;
+        assert!(answer.status.is_client_error(), "{wrong}");
+        answer.problem();
+    }
+    assert!(house.program.orders.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -73,14 +102,14 @@ async fn the_page_changes_nothing_and_its_form_works_once() {
     let policy = page.header("content-security-policy");
     assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
     let once = field(&text(&page), "once").to_owned();
-    assert!(house.program.grants.lock().unwrap().is_empty(), "a GET grants nothing");
+    assert!(house.program.orders.lock().unwrap().is_empty(), "a GET grants nothing");
 
     let done = send(&house, &cookie, Some(&once), "whom=client&act=5").await;
     assert_eq!(done.status, 303);
     assert!(done.header(LOCATION).starts_with("/allow?host=ads%2Eexample&"));
-    let granted = house.program.grants.lock().unwrap().clone();
+    let granted = house.program.orders.lock().unwrap().clone();
     assert_eq!(granted.len(), 1);
-    assert_eq!(granted[0].client, Some("192.168.1.7".parse().unwrap()));
+    assert_eq!(granted[0].clients, OrderClients::Address("192.168.1.7".parse().unwrap()));
     let again = send(&house, &cookie, Some(&once), "whom=all&act=60").await;
     assert_eq!(again.status, 403, "the same form again");
 
@@ -88,10 +117,10 @@ async fn the_page_changes_nothing_and_its_form_works_once() {
     assert!(page.contains("ads.example passes") && page.contains("5 minutes are left"), "{page}");
     assert!(page.contains("href=\"https://ads.example/a\""), "a link back");
     assert_eq!(send(&house, &cookie, None, "whom=client&act=end").await.status, 303);
-    assert!(house.program.grants.lock().unwrap().is_empty());
+    assert!(house.program.orders.lock().unwrap().is_empty());
     let always = send(&house, &cookie, None, "whom=client&act=always").await;
     assert_eq!(always.status, 303);
-    assert_eq!(house.program.grants.lock().unwrap()[0].until_unix_ms, None);
+    assert_eq!(house.program.orders.lock().unwrap()[0].until_unix_ms, None);
     let page = text(&house.ask("GET", PAGE, &[("cookie", &cookie)], "").await);
     assert!(page.contains("until it is blocked again"), "{page}");
     assert!(page.contains("@@||ads.example^$client=192.168.1.7"), "the rule as advice: {page}");
@@ -121,7 +150,7 @@ async fn forged_forms_do_nothing() {
         let fields = [("cookie", cookie.as_str()), ("sec-fetch-site", "same-origin"), kind];
         assert!(house.ask("POST", "/allow", &fields, form).await.status.is_client_error());
     }
-    assert!(house.program.grants.lock().unwrap().is_empty());
+    assert!(house.program.orders.lock().unwrap().is_empty());
 }
 
 #[tokio::test]

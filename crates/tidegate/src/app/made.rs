@@ -1,0 +1,166 @@
+//! What is set in the dashboard: lists that are added, removed and switched off, and own rules.
+//!
+//! It stands in a file of the state folder that is part of the configuration ([`config::MadeSettings`]),
+//! own rules in another beside it. A change is judged as `check` does, written, and taken over by a
+//! reload; what the reload refuses is taken back. Called by the admin API.
+
+use super::RunningApp;
+use super::settings::complaints;
+use admin::model::{OwnRules, OwnRulesUpdate, ReloadOutcome};
+use admin::{ListChange, SettingsRefusal};
+use config::{ConfigLanguage, MadeChange, MadeRefusal, MadeSettings};
+use serde_json::json;
+use state_folder::replace_file;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+/// Name of the list of own rules.
+const OWN_LIST: &str = "own-rules";
+/// The file of it in the state folder.
+const OWN_FILE: &str = "own-rules.txt";
+/// Largest text of own rules, in bytes.
+const OWN_BYTES_MAX: u64 = 4 << 20;
+
+impl RunningApp {
+    /// What was set in the dashboard, as its file has it now.
+    pub(super) fn made_settings(&self) -> Result<Option<MadeSettings>, String> {
+        MadeSettings::read(self.state.path()).map_err(|complaint| complaint.to_string())
+    }
+
+    /// True if the list was added in the dashboard.
+    pub(super) fn is_made_list(made: Option<&MadeSettings>, name: &str) -> bool {
+        made.is_some_and(|made| made.has_list(name))
+    }
+
+    /// Adds a list, removes one that was added so, or switches one off or on.
+    pub(super) fn change_lists(
+        self: &Arc<Self>,
+        change: &ListChange,
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
+        let change = match change.clone() {
+            ListChange::Add(list) => MadeChange::AddList(list),
+            ListChange::Remove(name) => MadeChange::RemoveList(name),
+            ListChange::SwitchOff(name) => MadeChange::SwitchOff(name),
+            ListChange::SwitchOn(name) => MadeChange::SwitchOn(name),
+        };
+        let _turn = self.editing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.change_made(&[change])
+    }
+
+    /// Own rules as they are.
+    pub(super) fn own_rules(&self) -> Result<OwnRules, SettingsRefusal> {
+        let text = read_own(&self.own_path()).map_err(|why| self.unreadable(&why))?;
+        Ok(OwnRules { revision: revision(&text), text })
+    }
+
+    /// Replaces own rules, unless somebody else has meanwhile.
+    pub(super) fn set_own_rules(
+        self: &Arc<Self>,
+        sent: &OwnRulesUpdate,
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
+        let _turn = self.editing.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.own_rules()?;
+        if before.revision != sent.revision {
+            return Err(SettingsRefusal::Fixed {
+                why: "the rules were changed meanwhile".into(),
+                remedy: "ask for them again, and make your change there",
+            });
+        }
+        let made = self.made_settings().map_err(|found| complaints([found].into_iter()))?;
+        let path = self.own_path();
+        self.write(&path, &sent.text)?;
+        let is_listed = Self::is_made_list(made.as_ref(), OWN_LIST);
+        let done = match (is_listed, sent.text.trim().is_empty()) {
+            (false, false) => {
+                let list = json!({ "name": OWN_LIST, "path": super::control::absolute(&path) });
+                self.change_made(&[MadeChange::AddList(list)])
+            }
+            (true, true) => self.change_made(&[MadeChange::RemoveList(OWN_LIST.into())]),
+            (true, false) | (false, true) => {
+                self.reload().map_err(|found| complaints(found.into_iter()))
+            }
+        };
+        if done.is_err() {
+            self.write(&path, &before.text)?;
+        }
+        done
+    }
+
+    fn own_path(&self) -> PathBuf {
+        self.state.path().join(OWN_FILE)
+    }
+
+    /// Makes changes in the file, all or none, and takes it over.
+    fn change_made(
+        self: &Arc<Self>,
+        changes: &[MadeChange],
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
+        let plan = self.plan();
+        if self.setup.is_written_by_command() || plan.language() == ConfigLanguage::Foreign {
+            return Err(SettingsRefusal::Fixed {
+                why: "this configuration takes no settings of the dashboard".into(),
+                remedy: "start Tidegate with a configuration of its own language",
+            });
+        }
+        let before = self.made_settings().map_err(|found| complaints([found].into_iter()))?;
+        let mut made = before.clone().unwrap_or_else(|| MadeSettings::blank(self.state.path()));
+        for change in changes {
+            made.text = made.changed(change).map_err(refused)?;
+        }
+        let judged = config::parse_with(plan.text(), &plan.source, Some(&made));
+        judged.map_err(|found| complaints(found.iter().map(ToString::to_string)))?;
+        self.write(&made.path, &made.text)?;
+        self.reload().map_err(|mut found| {
+            let back = match &before {
+                Some(before) => replace_file(&before.path, before.text.as_bytes()),
+                None => std::fs::remove_file(&made.path),
+            };
+            if let Err(why) = back {
+                found.push(format!("{} could not be put back: {why}", made.path.display()));
+            }
+            complaints(found.into_iter())
+        })
+    }
+
+    fn write(&self, path: &Path, text: &str) -> Result<(), SettingsRefusal> {
+        replace_file(path, text.as_bytes()).map_err(|why| SettingsRefusal::Fixed {
+            why: format!("{} cannot be written: {why}", path.display()).into(),
+            remedy: "see to the disk and the state folder, then try again",
+        })
+    }
+
+    fn unreadable(&self, why: &io::Error) -> SettingsRefusal {
+        SettingsRefusal::Fixed {
+            why: format!("{} cannot be read: {why}", self.own_path().display()).into(),
+            remedy: "see to the file in the state folder, then try again",
+        }
+    }
+}
+
+fn refused(why: MadeRefusal) -> SettingsRefusal {
+    match why {
+        MadeRefusal::NotMadeHere(_) => SettingsRefusal::Fixed {
+            why: why.into(),
+            remedy: "it is set in a file: change it there, or switch it off here",
+        },
+        MadeRefusal::Edit(_) | MadeRefusal::Value(_) => SettingsRefusal::Wrong(why.into()),
+    }
+}
+
+/// A word for this text; another text has another.
+fn revision(text: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+fn read_own(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    match std::fs::File::open(path) {
+        Ok(file) => file.take(OWN_BYTES_MAX).read_to_string(&mut text).map(|_| text),
+        Err(why) if why.kind() == ErrorKind::NotFound => Ok(text),
+        Err(why) => Err(why),
+    }
+}

@@ -1,0 +1,220 @@
+//! What people have allowed and blocked by hand, and the file that has it outlive a restart.
+//!
+//! The policy holds the overrides; this writes them down after each change, as a whole, and makes
+//! them again at the start. A file that cannot be read or written is told and does no other harm.
+//! Called by the admin API's handle, and at the start.
+
+use super::RunningApp;
+use admin::model::OverrideInfo;
+use admin::{ControlRefusal, NameOrder, OrderClients, OrderKey};
+use policy::{NameOverride, OVERRIDES_MAX, OverrideClients, OverrideEnd, Policy};
+use serde_json::{Value as Json, json};
+use state_folder::replace_file;
+use std::fmt::Display;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use vocab::{Action, DomainName, Now};
+
+/// The file in the state folder; it held what is allowed before there were blocks.
+const FILE: &str = "allows.json";
+/// Largest file that is read, in bytes: an override takes less than 1024.
+const FILE_BYTES_MAX: u64 = OVERRIDES_MAX as u64 * 1024;
+
+impl RunningApp {
+    /// Allows or blocks a name by hand.
+    pub(super) fn set_override(&self, order: &NameOrder, now: Now) -> Result<(), ControlRefusal> {
+        // A reload carries the overrides over: none may come between its copy and its swap.
+        let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let policy = self.policy.load();
+        if let OrderClients::Profile(name) = &order.clients
+            && !policy.profile_names().any(|it| it == name)
+        {
+            let names: Vec<&str> = policy.profile_names().collect();
+            let names = names.join(", ");
+            return Err(format!("there is no profile {name:?}; there are: {names}").into());
+        }
+        let made = NameOverride {
+            action: order.action,
+            host: Some(order.host.clone()),
+            clients: clients(&order.clients),
+            until: order.until_unix_ms.map_or(OverrideEnd::Revoked, OverrideEnd::Time),
+        };
+        policy.set_override(made, now)?;
+        self.signer.drop_unblocked();
+        self.save_overrides(&policy, now);
+        Ok(())
+    }
+
+    /// Returns what is allowed, or blocked, by hand.
+    pub(super) fn overrides(&self, action: Action, now: Now) -> Vec<OverrideInfo> {
+        let held = self.policy.load().overrides(now).into_iter();
+        held.filter(|it| it.action == action).filter_map(|it| info(it, now)).collect()
+    }
+
+    /// Ends what was allowed or blocked; says whether there was such an override.
+    pub(super) fn end_override(&self, key: &OrderKey, now: Now) -> bool {
+        let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let policy = self.policy.load();
+        let clients = clients(&key.clients);
+        let is_it = |it: &NameOverride| {
+            (it.action, it.host.as_ref(), &it.clients) == (key.action, Some(&key.host), &clients)
+        };
+        if !policy.overrides(now).iter().any(is_it) {
+            return false;
+        }
+        let ended = policy.end_override(Some(&key.host), &clients, now);
+        self.save_overrides(&policy, now);
+        ended.is_some()
+    }
+
+    fn save_overrides(&self, policy: &Policy, now: Now) {
+        let rows: Vec<Json> = policy.overrides(now).iter().filter_map(written).collect();
+        let path = file(self.state.path());
+        // Whoever does it by hand is not refused for a full disk: it holds until a restart.
+        if let Err(why) = replace_file(&path, json!(rows).to_string().as_bytes()) {
+            tell(&path, &format!("{why}; what was done by hand is forgotten at a restart"));
+        }
+    }
+}
+
+/// Makes the overrides again that there were when the program ended last, as far as they have not
+/// ended.
+pub(super) fn restore(state_dir: &Path, policy: &Policy, now: Now) {
+    let path = file(state_dir);
+    let text = match read(&path) {
+        Ok(text) => text,
+        Err(why) if why.kind() == ErrorKind::NotFound => return,
+        Err(why) => return tell(&path, &why),
+    };
+    let Ok(Json::Array(rows)) = serde_json::from_str(&text) else {
+        return tell(&path, &"it holds no list of overrides; the next one replaces it");
+    };
+    for made in rows.iter().take(OVERRIDES_MAX).filter_map(parse_override) {
+        if made.until.is_future(now) {
+            // The policy is fresh and has room for as many as the file may hold.
+            let _ = policy.set_override(made, now);
+        }
+    }
+}
+
+fn file(state_dir: &Path) -> PathBuf {
+    state_dir.join(FILE)
+}
+
+fn tell(path: &Path, what: &dyn Display) {
+    log::warn!(target: "policy", "{}: {what}", path.display());
+}
+
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn clients(ordered: &OrderClients) -> OverrideClients {
+    match ordered {
+        OrderClients::Everyone => OverrideClients::Everyone,
+        OrderClients::Address(address) => OverrideClients::Address(address.to_canonical()),
+        OrderClients::Profile(name) => OverrideClients::Profile(name.clone()),
+    }
+}
+
+/// The client's address and the profile's name.
+fn named(clients: OverrideClients) -> (Option<String>, Option<String>) {
+    match clients {
+        OverrideClients::Everyone => (None, None),
+        OverrideClients::Address(address) => (Some(address.to_string()), None),
+        OverrideClients::Profile(name) => (None, Some(name)),
+    }
+}
+
+const fn end_ms(until: OverrideEnd) -> Option<u64> {
+    match until {
+        OverrideEnd::Time(unix_ms) => Some(unix_ms),
+        OverrideEnd::Revoked => None,
+    }
+}
+
+/// An override as the API shows it; none for one that is for everything, which is a pause by
+/// another name, and which nobody can ask for.
+fn info(held: NameOverride, now: Now) -> Option<OverrideInfo> {
+    let (client, profile) = named(held.clients);
+    let host = held.host?.to_string();
+    Some(OverrideInfo {
+        client,
+        profile,
+        ..OverrideInfo::of(host, end_ms(held.until), now.unix_ms)
+    })
+}
+
+/// An override as it stands in the file. A version that knows no blocks finds no `host` in one,
+/// and passes it over.
+fn written(held: &NameOverride) -> Option<Json> {
+    let (client, profile) = named(held.clients.clone());
+    let key = match held.action {
+        Action::Pass => "host",
+        Action::Block => "block",
+    };
+    let (host, until) = (held.host.as_ref()?.as_str(), end_ms(held.until));
+    Some(json!({ key: host, "client": client, "profile": profile, "until_unix_ms": until }))
+}
+
+/// An override read back; none for what is none.
+fn parse_override(row: &Json) -> Option<NameOverride> {
+    let clients = match (row["client"].as_str(), row["profile"].as_str()) {
+        (Some(client), _) => OverrideClients::Address(client.parse().ok()?),
+        (None, Some(profile)) => OverrideClients::Profile(profile.to_owned()),
+        (None, None) => OverrideClients::Everyone,
+    };
+    let (action, host) = match (row["host"].as_str(), row["block"].as_str()) {
+        (Some(host), None) => (Action::Pass, host),
+        (None, Some(host)) => (Action::Block, host),
+        (Some(_), Some(_)) | (None, None) => return None,
+    };
+    let host = DomainName::parse(host).ok()?;
+    let until = match row.get("until_unix_ms")? {
+        Json::Null => OverrideEnd::Revoked,
+        moment => OverrideEnd::Time(moment.as_u64()?),
+    };
+    Some(NameOverride { action, host: Some(host), clients, until })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_override_is_read_as_it_was_written() {
+        let host = Some(DomainName::parse("shop.example").unwrap());
+        for clients in [
+            OverrideClients::Everyone,
+            OverrideClients::Address("2001:db8::7".parse().unwrap()),
+            OverrideClients::Profile("kids".into()),
+        ] {
+            for until in [OverrideEnd::Time(1_800_000_000_000), OverrideEnd::Revoked] {
+                for action in [Action::Pass, Action::Block] {
+                    let (host, clients) = (host.clone(), clients.clone());
+                    let one = NameOverride { action, host, clients, until };
+                    assert_eq!(parse_override(&written(&one).unwrap()), Some(one));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_override_is_none() {
+        for row in [
+            json!(null),
+            json!({}),
+            json!({ "host": "a b", "until_unix_ms": 1 }),
+            json!({ "host": "a.example" }),
+            json!({ "host": "a.example", "until_unix_ms": "soon" }),
+            json!({ "host": "a.example", "client": "everybody", "until_unix_ms": 1 }),
+            json!({ "host": "a.example", "block": "a.example", "until_unix_ms": 1 }),
+        ] {
+            assert_eq!(parse_override(&row), None, "{row}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+// Allowing or blocking a name by hand: which name, for whom, how long; then what was done, and undo.
+
+import { useSignal } from "@preact/signals";
+import { api, faultOf, type Fault } from "../api";
+import { namesUpTo, orderOf, overrideText, type HowLong, type Whom } from "../by-hand";
+import { printable } from "../format";
+import type { Action, Override, Why } from "../model";
+import { Choice } from "./choice";
+import { Notice } from "./notice";
+
+const HOW_LONG = [
+  { value: "hour", text: "1 hour" },
+  { value: "tomorrow", text: "Till midnight" },
+  { value: "always", text: "Always" },
+] as const;
+
+interface Done {
+  action: Action;
+  held: Override;
+}
+
+/** `onChanged` is told after each change: the policy may say something else now. */
+export function ByHand({ why, onChanged }: { why: Why; onChanged: () => void }) {
+  const names = namesUpTo(why.host, why.site);
+  const host = useSignal(why.host);
+  const whom = useSignal<Whom>("client");
+  const howLong = useSignal<HowLong>("hour");
+  const done = useSignal<Done | null>(null);
+  const fault = useSignal<Fault | null>(null);
+  const busy = useSignal(false);
+  const action: Action = why.action === "block" ? "pass" : "block";
+  const word = action === "block" ? "Block" : "Allow";
+
+  const act = async (change: () => Promise<Done | null>): Promise<void> => {
+    busy.value = true;
+    try {
+      done.value = await change();
+      fault.value = null;
+    } catch (thrown) {
+      fault.value = faultOf(thrown);
+    }
+    busy.value = false;
+    onChanged();
+  };
+  const order = (): Promise<void> =>
+    act(async () => {
+      const chosen = { host: host.value, whom: whom.value, howLong: howLong.value };
+      return { action, held: await api.override(action, orderOf(chosen, why, new Date())) };
+    });
+  const undo = ({ action: done_, held }: Done): Promise<void> =>
+    act(async () => {
+      await api.endOverride(done_, held);
+      return null;
+    });
+
+  // A top-level name is not for a click.
+  if (!why.host.includes(".")) return null;
+  return (
+    <section class="by-hand" aria-labelledby="by-hand-title">
+      <h2 id="by-hand-title">{word} by hand</h2>
+      {fault.value && <Notice tone="fault" fault={fault.value} />}
+      {done.value ? (
+        <Notice tone="good">
+          <p class="by-hand-done">
+            <span>{overrideText(done.value.action, done.value.held)}</span>
+            <button type="button" class="button button-bare" disabled={busy.value} onClick={() => done.value && void undo(done.value)}>
+              Undo
+            </button>
+          </p>
+        </Notice>
+      ) : (
+        <div class="by-hand-form">
+          <label class="field">
+            <span class="field-name">Name, with all below it</span>
+            <select
+              class="input input-mono"
+              value={host.value}
+              disabled={names.length === 1}
+              onChange={(event) => {
+                host.value = event.currentTarget.value;
+              }}
+            >
+              {names.map((name) => (
+                <option key={name} value={name}>
+                  {printable(name)}
+                </option>
+              ))}
+            </select>
+          </label>
+          <Choice
+            label="For whom"
+            name="by-hand-whom"
+            value={whom.value}
+            options={[
+              { value: "client", text: "This client" },
+              { value: "profile", text: `Profile ${printable(why.profile)}` },
+              { value: "all", text: "Everybody" },
+            ]}
+            onChoose={(value) => {
+              whom.value = value;
+            }}
+          />
+          <Choice
+            label="For how long"
+            name="by-hand-long"
+            value={howLong.value}
+            options={HOW_LONG}
+            onChoose={(value) => {
+              howLong.value = value;
+            }}
+          />
+          <button type="button" class="button button-main" disabled={busy.value} onClick={() => void order()}>
+            {word}
+          </button>
+        </div>
+      )}
+    </section>
+  );
+}

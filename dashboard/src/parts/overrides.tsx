@@ -1,0 +1,49 @@
+// What is allowed or blocked by hand, with a button that ends it. Shown where there is any.
+
+import { useSignal } from "@preact/signals";
+import { api, faultOf, type Fault } from "../api";
+import { whomText } from "../by-hand";
+import { moment, printable } from "../format";
+import type { Action, Override } from "../model";
+import { today } from "../state";
+import { Notice } from "./notice";
+import { Panel } from "./panel";
+
+export function Overrides(props: { allows: Override[]; blocks: Override[]; onChanged: () => void }) {
+  const fault = useSignal<Fault | null>(null);
+  const end = async (action: Action, held: Override): Promise<void> => {
+    try {
+      await api.endOverride(action, held);
+      fault.value = null;
+    } catch (thrown) {
+      fault.value = faultOf(thrown);
+    }
+    props.onChanged();
+  };
+  const rows = [
+    ...props.allows.map((held) => ({ action: "pass" as const, held })),
+    ...props.blocks.map((held) => ({ action: "block" as const, held })),
+  ];
+  return (
+    <Panel id="by-hand-title" title="Allowed and blocked by hand">
+      {fault.value && <Notice tone="fault" fault={fault.value} />}
+      <ul class="entries">
+        {rows.map(({ action, held }) => (
+          <li class="entry" key={`${action} ${held.host} ${held.client} ${held.profile}`}>
+            <div class="entry-main">
+              <span class="entry-name">{printable(held.host)}</span>
+              <button type="button" class="button button-bare" onClick={() => void end(action, held)}>
+                {action === "block" ? "Unblock" : "Block again"}
+              </button>
+            </div>
+            <div class="entry-sub">
+              <span class={action === "block" ? "tag tag-block" : "tag"}>{action === "block" ? "blocked" : "allowed"}</span>
+              <span>{whomText(held)}</span>
+              <span>{held.until === null ? "until you take that back" : `until ${moment(held.until, today.value)}`}</span>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

@@ -1,0 +1,113 @@
+// Own rules in an editor: looked at while they are typed, saved as a whole, and never over somebody
+// else's change.
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { api, faultOf, type Fault } from "../api";
+import { plural } from "../format";
+import type { List, OwnRules } from "../model";
+import { SkippedLines } from "./list-entry";
+import { Notice } from "./notice";
+import { Panel } from "./panel";
+
+/** Typing settles for this long before the rules are looked at. */
+const TYPING_MS = 400;
+
+export function OwnRulesPanel({ onSaved }: { onSaved: () => void }) {
+  const saved = useSignal<OwnRules | null>(null);
+  const text = useSignal("");
+  const looked = useSignal<List | null>(null);
+  const busy = useSignal(false);
+  const isSaved = useSignal(false);
+  const fault = useSignal<Fault | null>(null);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+
+  const load = async (): Promise<void> => {
+    try {
+      const rules = await api.ownRules();
+      saved.value = rules;
+      text.value = rules.text;
+      looked.value = rules.text === "" ? null : await api.checkRules(rules.text);
+      fault.value = null;
+    } catch (thrown) {
+      fault.value = faultOf(thrown);
+    }
+  };
+  useEffect(() => {
+    void load();
+    return () => clearTimeout(timer.current);
+  }, []);
+
+  const type = (value: string): void => {
+    text.value = value;
+    isSaved.value = false;
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      void api.checkRules(value).then(
+        (list) => {
+          if (text.value === value) looked.value = list;
+        },
+        (thrown: unknown) => {
+          fault.value = faultOf(thrown);
+        },
+      );
+    }, TYPING_MS);
+  };
+  const save = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (!saved.value) return;
+    busy.value = true;
+    try {
+      await api.setOwnRules({ text: text.value, revision: saved.value.revision });
+      saved.value = await api.ownRules();
+      fault.value = null;
+      isSaved.value = true;
+      onSaved();
+    } catch (thrown) {
+      fault.value = faultOf(thrown);
+    }
+    busy.value = false;
+  };
+
+  const changed = saved.value !== null && text.value !== saved.value.text;
+  return (
+    <Panel id="own-rules-title" title="Own rules">
+      <form class="own-rules" onSubmit={(event) => void save(event)}>
+        {fault.value && <Notice tone="fault" fault={fault.value} />}
+        {isSaved.value && (
+          <Notice tone="good">
+            <p>Saved, and in force.</p>
+          </Notice>
+        )}
+        <label class="field">
+          <span class="field-name">
+            One a line: <code>||ads.example^</code> blocks, <code>@@||shop.example^</code> allows,{" "}
+            <code>||game.example^$client=192.168.1.70</code> is for one client
+          </span>
+          <textarea
+            class="input input-mono rules-text"
+            rows={10}
+            spellcheck={false}
+            disabled={saved.value === null}
+            value={text.value}
+            onInput={(event) => type(event.currentTarget.value)}
+          />
+        </label>
+        <div class="own-rules-foot">
+          <button type="submit" class="button button-main" disabled={busy.value || !changed}>
+            {busy.value ? "Saving …" : "Save"}
+          </button>
+          {changed && (
+            <button type="button" class="button button-bare" onClick={() => void load()}>
+              Discard
+            </button>
+          )}
+          <span class="quiet" role="status">
+            {looked.value && plural(looked.value.rules_names + looked.value.rules_urls, "rule")}
+          </span>
+        </div>
+        {looked.value && looked.value.skipped > 0 && <SkippedLines list={looked.value} />}
+      </form>
+    </Panel>
+  );
+}

@@ -1,0 +1,141 @@
+// The lists: what is in force, added and removed, switched off, fetched anew; and own rules.
+
+import { useSignal } from "@preact/signals";
+import { api, faultOf, type Fault } from "../api";
+import { plural, printable } from "../format";
+import type { List, ListUpdated } from "../model";
+import { AddList } from "../parts/add-list";
+import { ListEntry } from "../parts/list-entry";
+import { Empty, Notice } from "../parts/notice";
+import { OwnRulesPanel } from "../parts/own-rules";
+import { Panel } from "../parts/panel";
+import { usePolled } from "../poll";
+import { refreshStatus } from "../state";
+
+const LISTS_EVERY_MS = 10_000;
+
+/** What became of fetching one list, in words. */
+function fetchedText(name: string, updated: ListUpdated): string {
+  const one = updated.lists.find((list) => list.name === name);
+  if (!one) return `${name} is being fetched.`;
+  switch (one.outcome) {
+    case "changed":
+      return `${name} was fetched anew.`;
+    case "same":
+      return `${name} is unchanged.`;
+    case "failed":
+      return `${name} could not be fetched: ${one.failure ?? "no reason was told"}.`;
+  }
+}
+
+export function ListsView() {
+  const lists = usePolled("lists", LISTS_EVERY_MS, (signal) => api.lists(signal));
+  const busy = useSignal(false);
+  const done = useSignal<string | null>(null);
+  const fault = useSignal<Fault | null>(null);
+
+  /** Says whether it worked. */
+  const act = async (change: () => Promise<string>): Promise<boolean> => {
+    busy.value = true;
+    let worked = true;
+    try {
+      done.value = await change();
+      fault.value = null;
+    } catch (thrown) {
+      done.value = null;
+      fault.value = faultOf(thrown);
+      worked = false;
+    }
+    busy.value = false;
+    lists.refresh();
+    void refreshStatus();
+    return worked;
+  };
+  const told = (what: string) => (reloaded: { rules: number }): string =>
+    `${what} ${plural(reloaded.rules, "rule")} in force.`;
+
+  const known = lists.data?.lists ?? [];
+  return (
+    <>
+      <div class="view-head">
+        <h1>Lists</h1>
+      </div>
+      {lists.fault && <Notice tone="fault" fault={lists.fault} />}
+      {fault.value && <Notice tone="fault" fault={fault.value} />}
+      {done.value && (
+        <Notice tone="good">
+          <p>{printable(done.value)}</p>
+        </Notice>
+      )}
+      <div class="columns columns-2">
+        <div class="stack">
+        <Panel id="in-force-title" title="In force">
+          {lists.data && known.length === 0 && (
+            <Empty title="No list, so nothing is blocked">Add one beside this, or write rules of your own.</Empty>
+          )}
+          <ul class="entries">
+            {known.map((list) => (
+              <ListEntry key={list.name} list={list}>
+                <Buttons
+                  list={list}
+                  busy={busy.value}
+                  onSwitch={() =>
+                    act(() =>
+                      api.switchList(list.name, list.off).then(told(`${list.name} is ${list.off ? "on" : "off"}.`)),
+                    )
+                  }
+                  onFetch={() => act(() => api.fetchList(list.name).then((it) => fetchedText(list.name, it)))}
+                  onRemove={() => act(() => api.removeList(list.name).then(told(`${list.name} is removed.`)))}
+                />
+              </ListEntry>
+            ))}
+          </ul>
+        </Panel>
+        <OwnRulesPanel onSaved={lists.refresh} />
+        </div>
+        <div class="stack">
+          <AddList
+            lists={known}
+            busy={busy.value}
+            onAdd={(list) => act(() => api.addList(list).then(told(`${list.name} is added.`)))}
+          />
+        </div>
+      </div>
+    </>
+  );
+}
+
+interface ButtonsProps {
+  list: List;
+  busy: boolean;
+  onSwitch: () => Promise<boolean>;
+  onFetch: () => Promise<boolean>;
+  onRemove: () => Promise<boolean>;
+}
+
+function Buttons({ list, busy, onSwitch, onFetch, onRemove }: ButtonsProps) {
+  const named = (what: string): string => `${what} ${list.name}`;
+  return (
+    <>
+      <button
+        type="button"
+        class="button button-bare"
+        disabled={busy}
+        aria-label={named(list.off ? "Switch on" : "Switch off")}
+        onClick={() => void onSwitch()}
+      >
+        {list.off ? "Switch on" : "Switch off"}
+      </button>
+      {list.subscription && (
+        <button type="button" class="button button-bare" disabled={busy} aria-label={named("Fetch")} onClick={() => void onFetch()}>
+          Fetch now
+        </button>
+      )}
+      {list.made && list.name !== "own-rules" && (
+        <button type="button" class="button button-bare" disabled={busy} aria-label={named("Remove")} onClick={() => void onRemove()}>
+          Remove
+        </button>
+      )}
+    </>
+  );
+}
