@@ -34,7 +34,9 @@ fuzz_target!(|data: &[u8]| {
         return;
     }
     let paths = [PathBuf::from("/site.conf/file")];
-    for import in [site_imports::from_nginx, site_imports::from_haproxy, site_imports::from_caddy] {
+    let imports =
+        [nginx_imports::from_nginx, haproxy_imports::from_haproxy, caddy_imports::from_caddy];
+    for import in imports {
         match import(&paths, &OneText(text)) {
             Err(faults) => {
                 assert!(!faults.is_empty());

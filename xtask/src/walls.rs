@@ -10,6 +10,9 @@ use crate::wall::{Purity, Wall, pure, system};
 /// The crate that tests alone name.
 pub(crate) const TEST_SUPPORT: &str = "test-support";
 
+/// Crates that readers of web servers' configurations may name.
+const SITE_IMPORTS: &[&str] = &["vocab", "import-report", "import-routes"];
+
 /// Every crate of ours.
 pub(crate) const WALLS: &[Wall] = &[
     Wall {
@@ -25,7 +28,10 @@ pub(crate) const WALLS: &[Wall] = &[
     pure("yaml-text", "crates/yaml-text", &[]),
     pure("import-report", "crates/import-report", &["yaml-text"]),
     pure("forward-imports", "crates/forward-imports", &["vocab", "policy", "import-report"]),
-    pure("site-imports", "crates/site-imports", &["vocab", "http-semantics", "import-report"]),
+    pure("import-routes", "crates/import-routes", &["vocab", "http-semantics", "import-report"]),
+    pure("nginx-imports", "crates/nginx-imports", SITE_IMPORTS),
+    pure("haproxy-imports", "crates/haproxy-imports", SITE_IMPORTS),
+    pure("caddy-imports", "crates/caddy-imports", SITE_IMPORTS),
     pure("policy", "crates/policy", &["vocab", "settings", "filter-patterns"]),
     pure("dns-wire", "crates/dns-wire", &["vocab"]),
     pure("pipeline", "crates/pipeline", &["vocab", "policy", "dns-wire"]),
@@ -311,7 +317,15 @@ pub(crate) const WALLS: &[Wall] = &[
         name: "config-imports",
         folder: "crates/config-imports",
         floor: 4,
-        may: &["config", "archive-folders", "import-report", "forward-imports", "site-imports"],
+        may: &[
+            "config",
+            "archive-folders",
+            "import-report",
+            "forward-imports",
+            "nginx-imports",
+            "haproxy-imports",
+            "caddy-imports",
+        ],
         never: &[RUN_TIME, TLS, HTTP],
         purity: Purity::Free,
     },
@@ -465,7 +479,7 @@ pub(crate) const WALLS: &[Wall] = &[
         name: TEST_SUPPORT,
         folder: "crates/test-support",
         floor: 6,
-        may: &["vocab", "policy", "ledger"],
+        may: &["vocab", "policy", "ledger", "import-report"],
         never: &[TLS],
         purity: Purity::Free,
     },

@@ -8,12 +8,14 @@
 
 mod door_parts;
 mod http_answer;
+mod one_text;
 mod probe_filter;
 mod scratch;
 mod scripted_origin;
 
 pub use door_parts::{blocking, open_ledger};
 pub use http_answer::HttpAnswer;
+pub use one_text::OneText;
 pub use probe_filter::PROBE_FILTER;
 pub use scratch::{ScratchFolder, scratch};
 pub use scripted_origin::{OriginReply, ScriptedOrigin, ask, ok, read_message, serve_one};
