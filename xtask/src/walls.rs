@@ -10,6 +10,8 @@ use crate::wall::{Purity, Wall, pure, system};
 /// The crate that tests alone name.
 pub(crate) const TEST_SUPPORT: &str = "test-support";
 
+/// Crates that routes in the making may name.
+const IMPORT_ROUTES: &[&str] = &["vocab", "http-semantics", "import-report", "route-matching"];
 /// Crates that readers of web servers' configurations may name.
 const SITE_IMPORTS: &[&str] = &["vocab", "import-report", "import-routes"];
 
@@ -28,7 +30,7 @@ pub(crate) const WALLS: &[Wall] = &[
     pure("yaml-text", "crates/yaml-text", &[]),
     pure("import-report", "crates/import-report", &["yaml-text"]),
     pure("forward-imports", "crates/forward-imports", &["vocab", "policy", "import-report"]),
-    pure("import-routes", "crates/import-routes", &["vocab", "http-semantics", "import-report"]),
+    pure("import-routes", "crates/import-routes", IMPORT_ROUTES),
     pure("nginx-imports", "crates/nginx-imports", SITE_IMPORTS),
     pure("haproxy-imports", "crates/haproxy-imports", SITE_IMPORTS),
     pure("caddy-imports", "crates/caddy-imports", SITE_IMPORTS),

@@ -6,9 +6,11 @@
 //! knows no socket and no clock, and decides nothing about a request but which rules fit. The
 //! gateway door calls it.
 
+mod capture_groups;
 mod expression;
 mod host_pattern;
 mod host_table;
+mod location_template;
 mod path;
 mod path_pattern;
 mod readings;
@@ -18,9 +20,13 @@ mod route_match;
 mod url_patterns;
 mod value_pattern;
 
+pub use crate::capture_groups::GroupNames;
 pub use crate::expression::{BadExpression, MatchExpression};
 pub use crate::host_pattern::{BadHost, HostPattern};
 pub use crate::host_table::HostTable;
+pub use crate::location_template::{
+    BadLocation, LOCATION_BYTES_MAX, LocationFacts, LocationGroups, LocationTemplate, NoLocation,
+};
 pub use crate::path::{BadPath, EmptySegments, EncodedSlash, RequestPath, SlashRule};
 pub use crate::path_pattern::{BadPathPattern, PathPattern};
 pub use crate::readings::{PathReadings, RouteFit, RoutePurpose, RouteRule};

@@ -146,11 +146,6 @@ impl FieldTemplate {
         HeaderValue::try_from(value).ok()
     }
 
-    /// True if it says the host that was asked for.
-    pub(crate) fn uses_host(&self) -> bool {
-        self.0.contains(&FieldPiece::Host)
-    }
-
     /// A text that says nothing of the request.
     pub(crate) fn from_literal(text: &str) -> Self {
         Self(vec![FieldPiece::Literal(text.to_owned())])

@@ -5,18 +5,17 @@
 //! the route's guards have let a request through.
 
 use crate::caller::ClientConnection;
-use crate::fields::{FieldTemplate, TemplateFacts};
 use crate::pages;
-use crate::settings::FixedAnswer;
+use crate::settings::{FixedAnswer, RedirectTarget};
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, LOCATION};
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use http_engine::{Body, reply};
 use http_front::field_text;
 use null_answers::{
     AnswerAudience, AnswerCaching, BlankBody, NullAnswer, RequestHints, frame_context, render,
     select_answer,
 };
-use route_matching::ParsedRequest;
+use route_matching::{LocationFacts, NoLocation, ParsedRequest};
 use vocab::DomainName;
 
 impl FixedAnswer {
@@ -28,7 +27,7 @@ impl FixedAnswer {
         request: &Request<B>,
     ) -> Response<Body> {
         match self {
-            Self::Redirect { to, status } => redirect(to, *status, parsed, caller),
+            Self::Redirect(target) => redirect(target, parsed, caller),
             Self::Fixed { status, media, body } => {
                 let mut response = reply::empty(*status);
                 if !body.is_empty() {
@@ -43,27 +42,43 @@ impl FixedAnswer {
 }
 
 fn redirect(
-    to: &FieldTemplate,
-    status: StatusCode,
+    target: &RedirectTarget,
     parsed: &ParsedRequest,
     caller: &ClientConnection,
 ) -> Response<Body> {
-    let facts = TemplateFacts {
+    let Some(path_groups) = target.path.groups(parsed.plain_path()) else {
+        return pages::no_route();
+    };
+    let host_groups = match &target.host {
+        None => Vec::new(),
+        Some(host) => match host.groups(parsed.host.as_name()) {
+            Some(groups) => groups,
+            None => return pages::no_route(),
+        },
+    };
+    if parsed.host.as_str().is_empty() && target.to.uses_host() {
+        return pages::bad_request(NoLocation::Host.reason());
+    }
+    let (path, query) = match parsed.path.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (parsed.path.as_str(), None),
+    };
+    let facts = LocationFacts {
         client: parsed.client,
         host: parsed.host.as_str(),
         scheme: caller.scheme(),
-        path: &parsed.path,
+        path,
+        query,
+        path_groups: &path_groups,
+        host_groups: &host_groups,
     };
-    if parsed.host.as_str().is_empty() && to.uses_host() {
-        return pages::bad_request("The request names no host");
-    }
-    match to.value(&facts) {
-        Some(location) => {
-            let mut response = reply::empty(status);
+    match target.to.location(&facts) {
+        Ok(location) => {
+            let mut response = reply::empty(target.status);
             response.headers_mut().insert(LOCATION, location);
             response
         }
-        None => pages::bad_request("The query cannot be repeated"),
+        Err(why) => pages::bad_request(why.reason()),
     }
 }
 

@@ -141,8 +141,8 @@ impl GatewaySetup {
                 let pool = self.settings.routes.get(number).and_then(|it| it.pool.as_deref());
                 format!("passes it to the pool {}", pool.unwrap_or("?"))
             }
-            Some(RouteDestination::Fixed(FixedAnswer::Redirect { status, .. })) => {
-                format!("sends the client elsewhere with {}", status.as_str())
+            Some(RouteDestination::Fixed(FixedAnswer::Redirect(target))) => {
+                format!("sends the client elsewhere with {}", target.status.as_str())
             }
             Some(RouteDestination::Fixed(FixedAnswer::Fixed { status, .. })) => {
                 format!("answers with {} and fixed words", status.as_str())

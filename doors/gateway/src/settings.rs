@@ -17,7 +17,7 @@ mod uploads;
 
 pub use self::compress::{CodingName, CompressChoice, CompressSettings};
 pub use self::fields::{FieldRule, FieldSettings, ForwardedStyle};
-pub(crate) use self::fixed_answer::FixedAnswer;
+pub(crate) use self::fixed_answer::{FixedAnswer, RedirectTarget};
 pub use self::fixed_answer::{FixedAnswerSettings, RedirectSettings};
 pub use self::folder::{FolderSettings, ScriptChoice, ScriptSettings};
 pub use self::guards::{

@@ -232,7 +232,7 @@ impl WebFastPath {
             || site.sends_on(context, forwarded).is_some()
             || site.auth.guards(&text)
             || site.hooks.is_some()
-            || site.rules.redirect(&text).is_some()
+            || site.rules.redirects(&text)
             // The other lane opens it once more.
             || site.fastcgi.script(&text).is_some()
         {

@@ -10,6 +10,7 @@ use cgi::{ScriptAnswer, ScriptFailure};
 use http::{HeaderValue, Response, StatusCode};
 use http_engine::Body;
 use policy::RuleText;
+use route_matching::NoLocation;
 use vocab::Source;
 
 /// Outcome of a request.
@@ -57,6 +58,8 @@ pub(crate) enum WebRefusal {
     Destination,
     /// Must come by HTTPS, and names no host to send it to.
     Plain,
+    /// A redirect that comes to no place for it.
+    Elsewhere(NoLocation),
 }
 
 impl WebOutcome {

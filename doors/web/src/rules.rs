@@ -8,12 +8,15 @@ use crate::path::encoded;
 use crate::pattern::PathPattern;
 use crate::settings::SiteSettings;
 use crate::settings::written::{HeaderRule, SiteRedirectSettings};
+use http::StatusCode;
 use http::header::{
     CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, DATE, HeaderMap, HeaderName,
     HeaderValue, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
-use http::{StatusCode, Uri};
-use std::fmt::Write as _;
+use route_matching::{
+    GroupNames, LocationFacts, LocationGroups, LocationTemplate, MatchExpression, NoLocation,
+};
+use std::net::IpAddr;
 use vocab::Complaint;
 
 /// Rules of one sort: each costs a comparison a request.
@@ -47,17 +50,36 @@ struct AddedFields {
 
 #[derive(Debug)]
 struct SiteRedirect {
-    from: PathPattern,
-    to: Vec<RedirectPiece>,
+    from: RedirectPaths,
+    to: LocationTemplate,
     status: StatusCode,
 }
 
-/// A piece of a redirect's aim.
+/// Paths that a redirect is for.
 #[derive(Debug)]
-enum RedirectPiece {
-    Text(Box<str>),
-    /// What this star stands for, from 0.
-    Star(usize),
+enum RedirectPaths {
+    Pattern(PathPattern),
+    Matching(MatchExpression),
+}
+
+/// A request that may be redirected.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RedirectRequest<'r> {
+    pub(crate) client: IpAddr,
+    /// Empty where it names none.
+    pub(crate) host: &'r str,
+    pub(crate) scheme: &'r str,
+    /// Decoded.
+    pub(crate) path: &'r str,
+    pub(crate) query: Option<&'r str>,
+}
+
+/// Another place for a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RedirectPlace {
+    /// A `Location`, which has the query only if the rule says so.
+    pub(crate) to: String,
+    pub(crate) status: StatusCode,
 }
 
 impl SiteRules {
@@ -119,12 +141,81 @@ impl SiteRules {
         self.cache.iter().find(|(pattern, _)| pattern.matches(path)).map(|(_, value)| value)
     }
 
-    /// Where a path is now, by the first redirect that matches: a `Location`, without the query.
-    pub(crate) fn redirect(&self, path: &str) -> Option<(String, StatusCode)> {
+    /// True if a path is elsewhere.
+    pub(crate) fn redirects(&self, path: &str) -> bool {
+        self.redirects.iter().any(|rule| rule.from.groups(path).is_some())
+    }
+
+    /// Where a request is sent, by the first redirect that matches.
+    pub(crate) fn redirect(
+        &self,
+        request: &RedirectRequest<'_>,
+    ) -> Option<Result<RedirectPlace, NoLocation>> {
         self.redirects.iter().find_map(|rule| {
-            let stars = rule.from.captures(path)?;
-            Some((location(&rule.to, &stars), rule.status))
+            let groups = rule.from.groups(request.path)?;
+            Some(rule.elsewhere(request, &groups))
         })
+    }
+}
+
+impl RedirectPaths {
+    /// Reads `/old/*` or `~expression`.
+    fn parse(text: &str) -> Result<Self, Complaint> {
+        if let Some(expression) = text.strip_prefix('~') {
+            let made = MatchExpression::compile(expression);
+            return made.map(Self::Matching).map_err(|why| Complaint::new("from", why.to_string()));
+        }
+        let from =
+            PathPattern::parse(text).map_err(|why| Complaint::new("from", why.to_string()))?;
+        if !from.is_of_paths() {
+            let complaint = Complaint::new("from", format!("{text:?} is no path"));
+            return Err(complaint.remedy("begin with a slash: /old/*"));
+        }
+        Ok(Self::Pattern(from))
+    }
+
+    fn group_names(&self) -> GroupNames {
+        match self {
+            Self::Pattern(pattern) => GroupNames::of_stars(pattern.stars()),
+            Self::Matching(expression) => GroupNames::of_expression(expression),
+        }
+    }
+
+    /// Groups of a path, decoded; none where it is not one of them.
+    fn groups<'p>(&self, path: &'p str) -> Option<Vec<&'p str>> {
+        match self {
+            Self::Pattern(pattern) => {
+                let mut stars = pattern.captures(path)?;
+                stars.insert(0, path);
+                Some(stars)
+            }
+            Self::Matching(expression) => expression.groups(path),
+        }
+    }
+}
+
+impl SiteRedirect {
+    fn elsewhere(
+        &self,
+        request: &RedirectRequest<'_>,
+        groups: &[&str],
+    ) -> Result<RedirectPlace, NoLocation> {
+        let path = encoded(request.path.as_bytes()).to_string();
+        let facts = LocationFacts {
+            client: request.client,
+            host: request.host,
+            scheme: request.scheme,
+            path: &path,
+            query: request.query,
+            path_groups: groups,
+            host_groups: &[],
+        };
+        if request.host.is_empty() && self.to.uses_host() {
+            return Err(NoLocation::Host);
+        }
+        let to = self.to.location(&facts)?;
+        let to = to.to_str().map_err(|_| NoLocation::Bytes)?.to_owned();
+        Ok(RedirectPlace { to, status: self.status })
     }
 }
 
@@ -183,12 +274,7 @@ fn fields(rule: &HeaderRule) -> Result<AddedFields, Vec<Complaint>> {
 }
 
 fn parse_redirect(rule: &SiteRedirectSettings) -> Result<SiteRedirect, Complaint> {
-    let from =
-        PathPattern::parse(&rule.from).map_err(|why| Complaint::new("from", why.to_string()))?;
-    if !from.is_of_paths() {
-        let complaint = Complaint::new("from", format!("{:?} is no path", rule.from));
-        return Err(complaint.remedy("begin with a slash: /old/*"));
-    }
+    let from = RedirectPaths::parse(&rule.from)?;
     let status = match rule.status {
         301 | 302 | 303 | 307 | 308 => StatusCode::from_u16(rule.status).ok(),
         _ => None,
@@ -197,75 +283,37 @@ fn parse_redirect(rule: &SiteRedirectSettings) -> Result<SiteRedirect, Complaint
         Complaint::new("status", format!("{} is no redirect", rule.status))
             .remedy("write 301, 302, 303, 307 or 308")
     })?;
-    let to = parse_parts(&rule.to, from.stars()).map_err(|why| Complaint::new("to", why))?;
-    let examples = vec!["x"; from.stars()];
-    let example = location(&to, &examples);
-    if !is_valid_target(&rule.to, &example) {
-        let message = format!("{:?} is neither a path nor a URL of http or https", rule.to);
-        return Err(
-            Complaint::new("to", message).remedy("write /new/$1 or https://host.example/$1")
-        );
-    }
-    if example.starts_with('/') && from.matches(example.split(['?', '#']).next().unwrap_or("")) {
+    let groups = LocationGroups { path: from.group_names(), ..LocationGroups::default() };
+    let to = LocationTemplate::parse(&rule.to, &groups)
+        .map_err(|why| Complaint::new("to", why.to_string()).remedy(why.remedy()))?;
+    let redirect = SiteRedirect { from, to, status };
+    if redirect.leads_to_itself(&rule.from) {
         return Err(Complaint::new("to", "this leads to itself, over and over")
             .remedy("aim outside of what `from` matches"));
     }
-    Ok(SiteRedirect { from, to, status })
+    Ok(redirect)
 }
 
-/// A path of this site, or a URL whose host no star can change.
-fn is_valid_target(written: &str, example: &str) -> bool {
-    if example.parse::<Uri>().is_err() || HeaderValue::from_str(example).is_err() {
-        return false;
+impl SiteRedirect {
+    /// True if a client that follows it is certain to be sent on again: tried with a path of the
+    /// pattern.
+    fn leads_to_itself(&self, from: &str) -> bool {
+        let RedirectPaths::Pattern(pattern) = &self.from else { return false };
+        if !self.to.stays() {
+            return false;
+        }
+        let path = from.replace('*', "x");
+        let request = RedirectRequest {
+            client: IpAddr::from([192, 0, 2, 1]),
+            host: "host.example",
+            scheme: "https",
+            path: &path,
+            query: None,
+        };
+        let tried = self.from.groups(&path).map(|groups| self.elsewhere(&request, &groups));
+        let Some(Ok(found)) = tried else { return false };
+        pattern.matches(found.to.split(['?', '#']).next().unwrap_or(""))
     }
-    let rest = written.strip_prefix("https://").or_else(|| written.strip_prefix("http://"));
-    match rest {
-        // `$1` in the host would send clients wherever a URL says.
-        Some(rest) => {
-            let host = rest.split(['/', '?', '#']).next().unwrap_or("");
-            !host.is_empty() && !host.contains('$')
-        }
-        // `//host` is another host, and `/$1` cannot become one: a star never begins with a slash
-        // after a slash, for empty segments are gone before.
-        None => written.starts_with('/') && !example.starts_with("//"),
-    }
-}
-
-fn parse_parts(text: &str, stars: usize) -> Result<Vec<RedirectPiece>, String> {
-    let mut pieces = Vec::new();
-    let mut rest = text;
-    while let Some((before, behind)) = rest.split_once('$') {
-        if !before.is_empty() {
-            pieces.push(RedirectPiece::Text(before.into()));
-        }
-        let digit = behind.chars().next().and_then(|it| it.to_digit(10));
-        match digit {
-            Some(number @ 1..=9) if number as usize <= stars => {
-                pieces.push(RedirectPiece::Star(number as usize - 1));
-                rest = &behind[1..];
-            }
-            _ => return Err(format!("there are {stars} stars: write $1 to ${stars}, or none")),
-        }
-    }
-    pieces.push(RedirectPiece::Text(rest.into()));
-    Ok(pieces)
-}
-
-/// A `Location`: what the stars stand for is encoded, so that it stays what it was, a piece of
-/// path.
-fn location(to: &[RedirectPiece], stars: &[&str]) -> String {
-    to.iter().fold(String::new(), |mut whole, piece| {
-        match piece {
-            RedirectPiece::Text(text) => whole.push_str(text),
-            RedirectPiece::Star(number) => {
-                let star = stars.get(*number).copied().unwrap_or("");
-                // A star that begins an absolute path must not begin another host.
-                let star = if whole.ends_with('/') { star.trim_start_matches('/') } else { star };
-                write!(whole, "{}", encoded(star.as_bytes())).expect("a String takes everything");
-            }
-        }
-        whole
-    })
 }
 
 #[cfg(test)]

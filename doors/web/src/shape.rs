@@ -118,6 +118,7 @@ fn refused(why: WebRefusal, site: Option<&Site>) -> Response<Body> {
         WebRefusal::Writer => pages::no_writer(),
         WebRefusal::Destination => pages::other_site(),
         WebRefusal::Plain => pages::bad_request("This site is reached by HTTPS"),
+        WebRefusal::Elsewhere(why) => pages::bad_request(why.reason()),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::negotiate;
 use crate::outcome::{WebOutcome, WebRefusal};
 use crate::palimg;
 use crate::path::PathTarget;
+use crate::rules::RedirectRequest;
 use crate::script;
 use crate::site::Site;
 use crate::write_visit::{self, WriteRequest};
@@ -93,8 +94,8 @@ async fn act(
     }
     let (target, head, path) = (&*target, &*head, target.text());
     let (site, now) = (visit.site, visit.now);
-    if let Some((to, status)) = site.rules.redirect(&path) {
-        return WebOutcome::Moved(to, status);
+    if let Some(moved) = redirected(visit, &path, head) {
+        return moved;
     }
     if let Some(writing) = site.writing.as_ref().filter(|it| it.takes(&head.method)) {
         let (host, user) = (visit.host, visit.user.as_deref());
@@ -148,6 +149,21 @@ async fn act(
             Err(why) => WebOutcome::NotOpened(why),
         },
     }
+}
+
+/// The place that the site's redirects have for a path.
+fn redirected(visit: &SiteVisit<'_>, path: &str, head: &request::Parts) -> Option<WebOutcome> {
+    let asked = RedirectRequest {
+        client: visit.context.client_ip(),
+        host: visit.host,
+        scheme: visit.context.scheme(),
+        path,
+        query: head.uri.query(),
+    };
+    Some(match visit.site.rules.redirect(&asked)? {
+        Ok(found) => WebOutcome::Moved(found.to, found.status),
+        Err(why) => WebOutcome::Refused(WebRefusal::Elsewhere(why)),
+    })
 }
 
 /// Lets a request in, or says what is answered instead.

@@ -180,3 +180,61 @@ fn why_knows_the_routes_and_the_patterns_of_the_gateway() {
     assert!(tidegate.figures().contains("tidegate_gateway_rule_hits_total{"));
     assert_eq!(origin.requests().len(), 0);
 }
+
+#[test]
+fn redirects_say_groups_and_lead_to_no_host_that_a_link_chose() {
+    let routes = r#"    - { host: "*.old.example", redirect: { to: "https://{host.1}.new.example{uri}", status: 308 } }
+    - { path: "~^/user/(?<id>[0-9]+)/(.*)$", redirect: { to: "/people/$2?id=${id}&{query}", status: 301 } }
+    - { path: "/docs/*", redirect: { to: "https://docs.example/$1?{query}" } }
+    - { path: "/raw/*", redirect: { to: "/$1" } }
+    - { path: "/go/*", redirect: { from: "^/go/([a-z]+)$", to: "/pages/$1" } }
+    - { path: "/login", redirect: { to: "/in?next={uri}" } }
+    - { path: "/big/*", redirect: { to: "/$1$1$1$1$1$1$1$1" } }"#;
+    let (_tidegate, base) = start(Scratch::new(), "", routes);
+    let ask = |host: &str, path: &str| {
+        let host = format!("Host: {host}");
+        let url = format!("{base}{path}");
+        let (status, head) = curl_with_head(&["--path-as-is", "-H", &host, &url]);
+        assert!(header(&head, "set-cookie").is_none(), "{head}");
+        (status, header(&head, "location").unwrap_or_default())
+    };
+    let long = format!("/big/{}", "%C3%BC".repeat(300));
+    for (host, path, status, location) in [
+        ("a.b.old.example", "/x?y=z", 308, "https://a.b.new.example/x?y=z"),
+        ("app.example", "/user/7/a%26b%20c/d?x=y", 301, "/people/a&b%20c/d?id=7&x=y"),
+        ("app.example", "/user/7/", 301, "/people/?id=7"),
+        ("app.example", "/user/7/%0d%0aSet-Cookie:%20a=b", 400, ""),
+        ("app.example", "/docs/a?b", 302, "https://docs.example/a?b"),
+        ("app.example", "/docs/@evil.example", 302, "https://docs.example/@evil.example"),
+        ("app.example", "/docs//evil.example", 302, "https://docs.example/evil.example"),
+        ("app.example", "/raw//evil.example/", 302, "/evil.example/"),
+        ("app.example", "/raw/%5Cevil.example/", 400, ""),
+        ("app.example", "/go/home", 302, "/pages/home"),
+        ("app.example", "/go/7", 404, ""),
+        ("app.example", "/login?a=b&admin=1", 302, "/in?next=/login%3Fa=b%26admin=1"),
+        ("app.example", &long, 400, ""),
+    ] {
+        assert_eq!(ask(host, path), (status, location.to_owned()), "{host}{path}");
+    }
+}
+
+#[test]
+fn a_redirect_to_a_group_that_is_not_there_is_refused_where_it_stands() {
+    let scratch = Scratch::new();
+    for (to, said) in [
+        ("/new/$2", "has no group \"2\""),
+        ("https://{host.1}/", "the host's pattern has no groups"),
+        ("https://new.example$1", "clients choose the host"),
+        ("/{who}", "{who} is unknown"),
+    ] {
+        let yaml = format!(
+            "gateway:\n  listen: [\"http://127.0.0.1:0\"]\n  routes:\n    \
+             - {{ path: \"~^/old/(.*)$\", redirect: {{ to: \"{to}\" }} }}\n"
+        );
+        let file = scratch.write("wrong.yaml", &yaml);
+        let checked = tidegate::run(&["check", "--config", file.to_str().unwrap()]);
+        let text = String::from_utf8_lossy(&checked.stderr);
+        assert!(!checked.status.success() && text.contains(said), "{to}: {text}");
+        assert!(text.contains("wrong.yaml:4:"), "{text}");
+    }
+}

@@ -148,7 +148,7 @@ fn methods_fields_queries_and_clients_choose() {
 #[test]
 fn a_redirect_says_what_was_asked_and_nothing_else() {
     let to = |to: &str, status: u16| RouteSettings {
-        redirect: Some(RedirectSettings { to: to.into(), status }),
+        redirect: Some(RedirectSettings { to: to.into(), status, ..RedirectSettings::default() }),
         ..Default::default()
     };
     let gateway = gateway(vec![

@@ -18,6 +18,31 @@ fn complaints(settings: &SiteSettings) -> Vec<String> {
     SiteRules::compile(settings).1.into_iter().map(|it| it.path).collect()
 }
 
+fn request<'r>(path: &'r str, query: Option<&'r str>) -> RedirectRequest<'r> {
+    let client = IpAddr::from([192, 0, 2, 7]);
+    RedirectRequest { client, host: "site.example", scheme: "https", path, query }
+}
+
+#[test]
+fn a_redirect_says_the_request_and_the_groups_of_an_expression() {
+    let redirects = vec![
+        redirect("~^/u/(?<id>[0-9]+)/(.*)$", "/user?id=${id}&page=$2"),
+        redirect("/www/*", "{scheme}://www.{host}/$1?{query}"),
+        redirect("/all/*", "https://new.example{uri}"),
+    ];
+    let rules = compiled(&SiteSettings { redirects, ..SiteSettings::default() });
+    let to = |path, query| rules.redirect(&request(path, query)).map(|it| it.unwrap().to);
+    assert_eq!(to("/u/7/a&b=c", None).as_deref(), Some("/user?id=7&page=a%26b%3Dc"));
+    let www = to("/www//evil.example", Some("x=1"));
+    assert_eq!(www.as_deref(), Some("https://www.site.example/evil.example?x=1"));
+    assert_eq!(to("/all/a b", Some("x")).as_deref(), Some("https://new.example/all/a%20b?x"));
+    assert_eq!(to("/u/x/", None), None);
+    let nobody = RedirectRequest { host: "", ..request("/www/a", None) };
+    assert_eq!(rules.redirect(&nobody), Some(Err(NoLocation::Host)));
+    let long = format!("/www/{}", "\u{fc}".repeat(3_000));
+    assert_eq!(rules.redirect(&request(&long, None)), Some(Err(NoLocation::TooLong)));
+}
+
 #[test]
 fn a_redirect_takes_what_the_stars_stand_for() {
     let redirects = vec![
@@ -26,7 +51,7 @@ fn a_redirect_takes_what_the_stars_stand_for() {
         redirect("/home", "/"),
     ];
     let rules = compiled(&SiteSettings { redirects, ..SiteSettings::default() });
-    let to = |path| rules.redirect(path).map(|(to, _)| to);
+    let to = |path| rules.redirect(&request(path, None)).map(|it| it.unwrap().to);
     assert_eq!(to("/old/a b"), Some("/new/a%20b".into()));
     assert_eq!(to("/old/"), Some("/new/".into()));
     assert_eq!(to("/de/wiki/A/B"), Some("https://wiki.example/de?page=A/B".into()));
@@ -50,6 +75,11 @@ fn a_redirect_that_cannot_work_is_refused() {
         ("/*", "https://other.example$1", "to"),
         ("/*", "ftp://other.example/", "to"),
         ("/*", "/new/$1", "to"),
+        ("/old/*", "{path}", "to"),
+        ("/old/*", "/{who}", "to"),
+        ("/old/*", "/{host.1}", "to"),
+        ("~(", "/", "from"),
+        ("~^/a/(.*)$", "/$2", "to"),
         ("/a", "/a?x", "to"),
         ("/a", "/b c", "to"),
     ] {

@@ -96,10 +96,13 @@ pub struct CacheRule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SiteRedirectSettings {
-    /// The paths, from the slash: `/old/*`. No default.
+    /// The paths, percent-decoded: from the slash with stars, `/old/*`, or a regular expression
+    /// after `~`. No default.
     pub from: String,
-    /// New place: a path, or a URL of http or https. `$1` to `$9` are what the stars matched. The
-    /// query is kept unless this has one. No default.
+    /// New place: a path, or a URL of http or https. `$1`, `${1}` and `${name}` are what stars and
+    /// groups matched; `{client}`, `{host}`, `{scheme}`, `{path}` and `{query}` are replaced by
+    /// those of the request, `{uri}` by path and query. `{{`, `}}` and `$$` are the signs
+    /// themselves. The query is kept unless this has one. No default.
     pub to: String,
     /// 301, 302, 303, 307 or 308. Default 302: a permanent one is remembered by browsers for years.
     pub status: u16,

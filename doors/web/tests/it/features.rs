@@ -218,6 +218,36 @@ fn curl_follows_redirects_and_gets_several_parts() {
 }
 
 #[test]
+fn curl_is_sent_to_places_that_say_what_it_asked() {
+    let base = base();
+    let redirect = |from: &str, to: &str| SiteRedirectSettings {
+        from: from.into(),
+        to: to.into(),
+        ..SiteRedirectSettings::default()
+    };
+    let redirects = vec![
+        redirect("~^/f/(?<name>[a-z]+)-([a-z]+)$", "{scheme}://{host}/${name}.$2?{query}"),
+        redirect("/far/*", "https://far.example{uri}"),
+    ];
+    let edge = start(&base, SiteSettings { redirects, ..site("www", &[]) });
+    for (path, due) in [
+        ("/f/app-js?v=1", "http://site.example/app.js?v=1"),
+        ("/f/app-js", "http://site.example/app.js"),
+        ("/f/app-JS", ""),
+        ("/far//a%20b?c", "https://far.example/far/a%20b?c"),
+        ("/far/%0d%0aX:y", "https://far.example/far/%0D%0AX:y"),
+    ] {
+        let output = Command::new("curl")
+            .args(["-sS", "--max-time", "20", "--noproxy", "*", "--path-as-is", "-o", "/dev/null"])
+            .args(["-H", "Host: site.example", "-w", "%{redirect_url}"])
+            .arg(format!("http://{}{path}", edge.at[0]))
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), due, "{path}");
+    }
+}
+
+#[test]
 fn a_film_begins_where_a_player_wants_it_to() {
     let base = Folder::new();
     let (small, large) = (film(1_000), film(1 << 20));
