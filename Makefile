@@ -6,7 +6,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 # Debian packages that the tests use as clients, servers and browsers.
 TEST_PACKAGES := g++ dnsutils knot-dnsutils dnsperf curl openssl nginx-light chromium libnss3-tools \
-	iproute2 procps python3 litmus ipset nftables php-fpm apache2-utils valgrind faketime goaccess \
+	haproxy caddy iproute2 procps python3 litmus ipset nftables php-fpm apache2-utils valgrind faketime goaccess \
 	systemd adduser man-db shellcheck logrotate
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
@@ -73,10 +73,11 @@ dashboard/dist/index.html: $(DASHBOARD_SOURCES)
 test: test-packages dashboard lint book unit instructions e2e packages-test fuzz-smoke
 	@echo "all tests passed"
 
+# Installed, not started: RUNLEVEL=1 keeps services of peers from being started.
 test-packages:
 	@missing=$$(for p in $(TEST_PACKAGES); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
 	if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq; \
-	DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
+	$(SUDO) env RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 
 lint: dashboard
 	$(CARGO) fmt --all --check

@@ -1,4 +1,4 @@
-//! Answers of a site: redirects, texts, folders, fields, passwords.
+//! Answers of a site: texts, folders, fields, passwords.
 
 use super::CaddyReader;
 use super::handlers::SiteState;
@@ -10,27 +10,6 @@ use import_routes::unknown_word::UnknownWord;
 use serde_json::{Map, Value, json};
 
 impl CaddyReader<'_> {
-    pub(super) fn redirected(&mut self, first: &CaddyDirective, args: &[String]) -> Vec<FlowStep> {
-        let arg = |index: usize| args.get(index).map_or("", String::as_str);
-        let status = match arg(1) {
-            "permanent" => 301,
-            "" | "temporary" => 302,
-            "html" => 0,
-            text => text.parse::<u16>().unwrap_or(0),
-        };
-        let starts = ["http://", "https://", "{scheme}://", "/", "{path}", "{uri}"];
-        match text_of(arg(0)) {
-            Ok(to)
-                if matches!(status, 301 | 302 | 303 | 307 | 308)
-                    && starts.iter().any(|it| to.starts_with(it)) =>
-            {
-                vec![FlowStep::settings(json!({ "redirect": { "to": to, "status": status } }))]
-            }
-            Ok(_) => self.refused(first, "this is no redirect of a route"),
-            Err(word) => self.refused(first, &word.to_string()),
-        }
-    }
-
     pub(super) fn answered(&mut self, first: &CaddyDirective, args: &[String]) -> Vec<FlowStep> {
         let is_error = first.name == "error";
         let mut status = if is_error { 500 } else { 200 };
@@ -216,20 +195,25 @@ pub(super) fn text_of(text: &str) -> Result<String, UnknownWord> {
             continue;
         };
         let word = &rest[at + 1..end];
-        out.push_str(match word {
-            "host" | "http.request.host" => "{host}",
-            "hostport" | "http.request.hostport" => "{host}",
-            "uri" | "http.request.uri" | "http.request.orig_uri" => "{uri}",
-            "path" | "http.request.uri.path" => "{path}",
-            "query" | "http.request.uri.query" => "{query}",
-            "scheme" | "http.request.scheme" => "{scheme}",
-            "remote_host" | "client_ip" | "remote" | "http.request.remote.host" => "{client}",
-            _ => return Err(UnknownWord(format!("{{{word}}}"))),
-        });
+        out.push_str(known_word(word).ok_or_else(|| UnknownWord(format!("{{{word}}}")))?);
         rest = &rest[end + 1..];
     }
     out.push_str(rest);
     Ok(out)
+}
+
+/// A placeholder in our words.
+pub(super) fn known_word(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "host" | "http.request.host" => "{host}",
+        "hostport" | "http.request.hostport" => "{host}",
+        "uri" | "http.request.uri" | "http.request.orig_uri" => "{uri}",
+        "path" | "http.request.uri.path" | "http.request.orig_uri.path" => "{path}",
+        "query" | "http.request.uri.query" => "{query}",
+        "scheme" | "http.request.scheme" => "{scheme}",
+        "remote_host" | "client_ip" | "remote" | "http.request.remote.host" => "{client}",
+        _ => return None,
+    })
 }
 
 /// Text in base64, in which older hashes stand.

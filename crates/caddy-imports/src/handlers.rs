@@ -4,6 +4,8 @@ use super::CaddyReader;
 use super::answers::encoded;
 use super::tree::{CaddyDirective, UNREAD};
 use import_routes::flow::{FieldSide, FlowStep, RouteEnd, TestConjunction};
+use import_routes::redirects::rewrite;
+use import_routes::regex_words::{LetterCase, ReadExpression, read};
 use import_routes::report::LineFate;
 use serde_json::{Map, Value, json};
 
@@ -138,7 +140,7 @@ impl CaddyReader<'_> {
                 text.map(|it| FlowStep::Set("body_max", json!(it))).into_iter().collect()
             }
             "encode" => vec![encoded(first, args)],
-            "redir" => self.redirected(first, args),
+            "redir" => self.redirected(first, args, state),
             "respond" | "error" => self.answered(first, args),
             "abort" => FlowStep::silence("close"),
             "reverse_proxy" => self.proxied(first, args, state),
@@ -191,6 +193,10 @@ impl CaddyReader<'_> {
                     return Err("two rewrites of one path");
                 }
                 let pair = rewritten(&first.name, args).ok_or("the new path has no counterpart")?;
+                if matches!(arg(0), "replace" | "path_regexp") {
+                    let why = "in the path alone, and where it is found first";
+                    self.report.mark(first.row, LineFate::Changed, why);
+                }
                 after.rewrite = Some(pair);
             }
         }
@@ -362,18 +368,16 @@ fn rewritten(name: &str, args: &[String]) -> Option<Value> {
                 let prefix = regex::escape(arg(1).trim_end_matches('/'));
                 Some(json!({ "from": format!("^{prefix}(?:/|$)"), "to": "/" }))
             }
-            "path_regexp" => {
-                let from = import_routes::regex_words::read(
-                    arg(1),
-                    import_routes::regex_words::LetterCase::Counts,
-                );
-                match from {
-                    import_routes::regex_words::ReadExpression::Same(from) => {
-                        Some(json!({ "from": from, "to": arg(2).replace('$', "$$") }))
-                    }
-                    _ => None,
-                }
+            "strip_suffix" if !arg(1).is_empty() => {
+                rewrite(&format!("{}$", regex::escape(arg(1))), "")
             }
+            "replace" if !arg(1).is_empty() && !arg(2).contains('{') => {
+                rewrite(&regex::escape(arg(1)), &arg(2).replace('$', "$$"))
+            }
+            "path_regexp" if !arg(2).contains('{') => match read(arg(1), LetterCase::Counts) {
+                ReadExpression::Same(from) => rewrite(&from, arg(2)),
+                ReadExpression::Wider(_) | ReadExpression::Unreadable => None,
+            },
             _ => None,
         };
     }

@@ -24,6 +24,7 @@ mod answers;
 mod handlers;
 mod matchers;
 mod proxies;
+mod redirects;
 mod sites;
 mod tokens;
 mod tree;

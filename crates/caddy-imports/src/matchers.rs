@@ -63,6 +63,31 @@ impl SiteMatchers {
         }
     }
 
+    /// The expression for paths whose groups are called `name`; of no name, the only one.
+    pub(super) fn expression_of(&self, name: &str, base: &str) -> Option<String> {
+        let mut found = Vec::new();
+        for (matcher, directive) in &self.named {
+            let of_line = (directive.arg(0) == "path_regexp").then(|| &directive.args[1..]);
+            let of_block = directive.block.iter().filter(|it| it.name == "path_regexp");
+            for args in of_line.into_iter().chain(of_block.map(|it| it.args.as_slice())) {
+                let (own, text) = match args {
+                    [text] => (matcher.trim_start_matches('@'), text),
+                    [own, text] => (own.as_str(), text),
+                    _ => continue,
+                };
+                if name.is_empty() || own == name {
+                    found.push(text);
+                }
+            }
+        }
+        let [text] = found.as_slice() else { return None };
+        let text = expression(text).ok()?;
+        if base.is_empty() {
+            return Some(text);
+        }
+        Some(format!("^{}{}", regex::escape(base), text.strip_prefix('^')?))
+    }
+
     fn path(&self, text: &str, base: &str) -> RequestTest {
         let whole = format!("{base}{text}");
         let has_letters = text.chars().any(char::is_alphabetic);

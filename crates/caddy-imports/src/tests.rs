@@ -57,6 +57,47 @@ http://plain.example {
 }
 
 #[test]
+fn redirects_and_rewrites_say_placeholders() {
+    for (directives, due) in [
+        (
+            "redir https://n.example{uri} permanent",
+            r#"{ status: 301, to: "https://n.example{uri}" }"#,
+        ),
+        ("redir /a {scheme}://{host}/b?{query} 307", r#"to: "{scheme}://{host}/b?{query}" }"#),
+        ("redir https://{labels.1}.n.example/", r#"to: "https://{host.l1}.n.example/""#),
+        ("redir * /x/{path.1}", r#"to: "/x/${s1}""#),
+        (
+            "@m path_regexp m ^/u/([0-9]+)$\n redir @m /v/{re.m.1}",
+            r#"{ from: "^/u/([0-9]+)$", status: 302, to: "/v/${1}" }"#,
+        ),
+        ("@m path_regexp ^/u/([0-9]+)$\n redir @m /v/{re.1}", r#"to: "/v/${1}" }"#),
+        (
+            "handle_path /a/* {\n redir https://n.example{path}\n }",
+            r#"{ from: "^/a/?(.*)$", status: 302, to: "https://n.example/${1}" }"#,
+        ),
+        ("uri replace /a /b\n reverse_proxy 127.0.0.1:1", r#"rewrite: { from: "/a", to: "/b" }"#),
+        (
+            "uri strip_suffix .html\n reverse_proxy 127.0.0.1:1",
+            r#"rewrite: { from: "\\.html$", to: "" }"#,
+        ),
+        (
+            "uri path_regexp ^/a/(.*) /b/$1\n reverse_proxy 127.0.0.1:1",
+            r#"rewrite: { from: "^/a/(.*)", to: "/b/$1" }"#,
+        ),
+        (
+            "uri path_regexp ^/a /b/$1\n reverse_proxy 127.0.0.1:1",
+            "CLOSED: the new path has no counterpart",
+        ),
+        ("redir * /x/{http.vars.a}", "CLOSED: {http.vars.a} has no counterpart"),
+        ("redir https://n.example html", "CLOSED: this is no redirect of a route"),
+    ] {
+        let config = made(&format!("http://site.example {{\n {directives}\n}}\n"));
+        let said = format!("{}\n{}", config.yaml, config.table());
+        assert!(said.contains(due), "{directives}\n{said}");
+    }
+}
+
+#[test]
 fn a_text_that_breaks_off_anywhere_is_a_configuration_or_a_fault() {
     let text = include_str!("../../../fuzz/seeds/site_file/caddy");
     let import = |text: &str| crate::from_caddy(&["/c".into()], &OneText(text));

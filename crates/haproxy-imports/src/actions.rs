@@ -89,40 +89,6 @@ impl RuleSteps<'_, '_> {
         vec![FlowStep::Set("limit", limit)]
     }
 
-    pub(super) fn redirect(&mut self, line: &HaproxyLine, words: &[String]) -> Vec<FlowStep> {
-        let word = |index: usize| words.get(index).map_or("", String::as_str);
-        let code = words.iter().position(|it| it == "code").map(|at| word(at + 1));
-        let status: u16 = code.and_then(|it| it.parse().ok()).unwrap_or(302);
-        let value = format_text(word(1));
-        let to = match (word(0), value) {
-            ("scheme", Ok(scheme)) => Ok(format!("{scheme}://{{host}}{{uri}}")),
-            ("prefix", Ok(prefix)) => {
-                Ok(format!("{}{{uri}}", if prefix == "/" { "" } else { &prefix }))
-            }
-            ("location", Ok(place)) => Ok(place),
-            (_, Ok(_)) => Err(UnknownWord("this redirect".into())),
-            (_, Err(why)) => Err(why),
-        };
-        let starts = ["http://", "https://", "{scheme}://", "/", "{path}", "{uri}"];
-        match to {
-            Ok(to)
-                if starts.iter().any(|it| to.starts_with(it))
-                    && matches!(status, 301 | 302 | 303 | 307 | 308) =>
-            {
-                let dropped = ["set-cookie", "clear-cookie", "drop-query", "append-slash"];
-                let is_same = !words.iter().any(|it| dropped.contains(&it.as_str()));
-                let fate = if is_same { LineFate::Carried } else { LineFate::Changed };
-                let why = if is_same { "" } else { "its options are left out" };
-                self.reader.report.mark(line.row, fate, why);
-                vec![FlowStep::settings(json!({ "redirect": { "to": to, "status": status } }))]
-            }
-            Ok(_) => {
-                vec![FlowStep::End(RouteEnd::Refused(line.row, "this is no place to go to".into()))]
-            }
-            Err(word) => vec![FlowStep::End(RouteEnd::Refused(line.row, word.to_string()))],
-        }
-    }
-
     pub(super) fn returned(&mut self, line: &HaproxyLine, words: &[String]) -> Vec<FlowStep> {
         let after = |name: &str| {
             let at = words.iter().position(|it| it == name)?;

@@ -26,6 +26,7 @@ mod backends;
 mod conditions;
 mod frontends;
 mod lines;
+mod redirects;
 mod rules;
 mod words;
 

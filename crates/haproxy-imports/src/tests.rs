@@ -55,6 +55,31 @@ backend web
 }
 
 #[test]
+fn redirects_say_samples_and_what_regsub_makes_of_them() {
+    for (rule, due) in [
+        ("prefix https://n.example code 301", r#"{ status: 301, to: "https://n.example{uri}" }"#),
+        ("prefix https://n.example drop-query", r#"to: "https://n.example{path}" }"#),
+        ("prefix / drop-query append-slash if { path /a }", r#"to: "{path}/" }"#),
+        ("location /b?%[query] code 303", r#"{ status: 303, to: "/b?{query}" }"#),
+        ("scheme https code 308", r#"{ status: 308, to: "https://{host}{uri}" }"#),
+        (
+            "location https://%[hdr(host),regsub(^www[.],,i)]%[path]",
+            r#"to: "https://{host.1}{host.2}{path}" }"#,
+        ),
+        ("location /%[path,regsub(^/a/,b/)]", "404 where regsub finds nothing"),
+        ("location /a set-cookie X", "it sets no cookie"),
+        ("location /%[var(txn.x)]", "CLOSED: %[var(txn.x)] has no counterpart"),
+        ("location /a code 200", "CLOSED: this is no redirect of a route"),
+    ] {
+        let config = made(&format!(
+            "defaults\n mode http\nfrontend f\n bind :80\n http-request redirect {rule}\n default_backend b\nbackend b\n server a 10.0.0.1:80\n"
+        ));
+        let said = format!("{}\n{}", config.yaml, config.table());
+        assert!(said.contains(due), "{rule}\n{said}");
+    }
+}
+
+#[test]
 fn a_text_that_breaks_off_anywhere_is_a_configuration_or_a_fault() {
     let text = include_str!("../../../fuzz/seeds/site_file/haproxy");
     let import = |text: &str| crate::from_haproxy(&["/c".into()], &OneText(text));

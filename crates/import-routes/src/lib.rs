@@ -30,6 +30,7 @@ pub mod names;
 pub mod passwords;
 pub mod path_test;
 pub mod place;
+pub mod redirects;
 pub mod regex_words;
 pub mod report;
 pub mod unknown_word;

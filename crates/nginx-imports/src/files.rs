@@ -4,7 +4,7 @@ use super::NginxReader;
 use super::rewrites::{FALLBACK, LocationKind};
 use super::scope::NginxScope;
 use super::tree::NginxDirective;
-use super::variables::{VariableTexts, filled};
+use super::variables::{VariableTexts, filled, without_groups};
 use import_routes::flow::{FlowStep, FolderEnd, RouteEnd};
 use import_routes::path_test::PathTest;
 use import_routes::place::RequestTest;
@@ -208,7 +208,7 @@ impl<'r> NginxReader<'r> {
         kind: &LocationKind,
     ) -> Result<(String, String), FlowStep> {
         if let Some(alias) = scope.own("alias") {
-            let text = filled(alias.arg(0), known);
+            let text = filled(alias.arg(0), &without_groups(known));
             self.report.mark(alias.row, LineFate::Carried, "");
             let (prefix, text) = match kind {
                 LocationKind::Prefix(prefix) => (prefix.clone(), text),

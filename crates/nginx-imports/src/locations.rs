@@ -7,10 +7,11 @@ use super::NginxReader;
 use super::rewrites::{FlowTail, LocationKind};
 use super::scope::NginxScope;
 use super::tree::NginxDirective;
-use super::variables::VariableTexts;
+use super::variables::{VariableTexts, bind_groups};
 use import_routes::flow::{FlowStep, RouteEnd};
 use import_routes::path_test::PathTest;
 use import_routes::place::RequestTest;
+use import_routes::redirects::GroupSubject;
 use import_routes::regex_words::{LetterCase, ReadExpression, read};
 use import_routes::report::LineFate;
 
@@ -249,7 +250,11 @@ impl<'r> NginxReader<'r> {
         known: &VariableTexts,
     ) -> Vec<FlowStep> {
         let rest: Vec<&'r NginxDirective> = it.directive.inside().iter().collect();
-        self.rewrite_steps(&rest, &it.scope, known.clone(), &FlowTail::Content(kind), 0)
+        let mut known = known.clone();
+        if let LocationKind::Matching(expression) = &kind {
+            bind_groups(&mut known, GroupSubject::Path, expression);
+        }
+        self.rewrite_steps(&rest, &it.scope, known, &FlowTail::Content(kind), 0)
     }
 }
 

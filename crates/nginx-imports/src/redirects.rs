@@ -4,10 +4,13 @@ use super::NginxReader;
 use super::rewrites::{FlowTail, LocationKind, REWRITE};
 use super::scope::NginxScope;
 use super::tree::NginxDirective;
-use super::variables::{TextPiece, VariableTexts, filled, pieces, template};
-use import_routes::flow::FlowStep;
+use super::variables::{
+    TextPiece, VariableTexts, bind_groups, bind_tested, filled, pieces, redirect_to, without_groups,
+};
+use import_routes::flow::{FlowStep, TestConjunction};
 use import_routes::path_test::PathTest;
 use import_routes::place::RequestTest;
+use import_routes::redirects::GroupSubject;
 use import_routes::regex_words::{LetterCase, ReadExpression, read};
 use import_routes::report::{LineFate, RowId};
 use serde_json::json;
@@ -98,43 +101,40 @@ impl<'r> NginxReader<'r> {
                 Err(why) => return vec![self.refused(row, why)],
             };
             self.mark_table(&name);
-            let with = |value: &str, reader: &mut Self| {
-                let known = [(name.clone(), value.to_owned())].into();
-                reader.redirected(row, status, &filled(&to, &known), &known, args)
+            let with = |value: &str, when: &[TestConjunction], reader: &mut Self| {
+                let mut known = known.clone();
+                bind_tested(&mut known, when);
+                known.insert(name.clone(), filled(value, &known));
+                reader.redirected(row, status, &to, &known, args)
             };
-            let mut steps = with(&cases.default, self);
+            let mut steps = with(&cases.default, &[], self);
             for (when, value) in cases.cases.iter().rev() {
-                let then = with(value, self);
+                let then = with(value, when, self);
                 steps = vec![FlowStep::If { when: when.clone(), then, otherwise: steps }];
             }
             return steps;
         }
-        let place = match template(&to, &known) {
-            Ok(place) => place,
-            Err(word) => {
-                let why = word.to_string();
-                return vec![self.refused(row, &why)];
-            }
+        let mut draft = match redirect_to(&to, status, &known) {
+            Ok(draft) => draft,
+            Err(word) => return vec![self.refused(row, &word.to_string())],
         };
-        let place = match args {
-            RedirectArgs::None => place,
-            RedirectArgs::Kept if place.contains("{uri}") || place.contains("{query}") => place,
-            RedirectArgs::Kept if place.ends_with("{path}") => {
-                format!("{}{{uri}}", place.trim_end_matches("{path}"))
+        match args {
+            RedirectArgs::Kept if !draft.to.contains("{uri}") && !draft.to.contains("{query}") => {
+                match draft.to.strip_suffix("{path}") {
+                    Some(before) => draft.to = format!("{before}{{uri}}"),
+                    None if draft.to.contains('?') => draft.to.push_str("&{query}"),
+                    None => draft.to.push_str("?{query}"),
+                }
             }
-            RedirectArgs::Kept => {
-                let why = "the query is not kept";
-                self.report.mark(row, LineFate::Changed, why);
-                place
-            }
-        };
-        let starts = ["http://", "https://", "{scheme}://", "/", "{path}", "{uri}"];
-        let place = if place.starts_with("{host}") { format!("//{place}") } else { place };
-        if !starts.iter().any(|it| place.starts_with(it)) {
-            return vec![self.refused(row, "this is no place to go to")];
+            RedirectArgs::Kept | RedirectArgs::None => {}
         }
-        self.report.mark(row, LineFate::Carried, "");
-        vec![FlowStep::settings(json!({ "redirect": { "to": place, "status": status } }))]
+        match draft.step() {
+            Ok(step) => {
+                self.report.mark(row, LineFate::Carried, "");
+                vec![step]
+            }
+            Err(why) => vec![self.refused(row, &why.to_string())],
+        }
     }
 
     pub(super) fn rewrite(
@@ -174,7 +174,9 @@ impl<'r> NginxReader<'r> {
                 None => (to, RedirectArgs::Kept),
             };
             let mut then = self.answer_fields(scope, known);
-            then.extend(self.redirected(row, status, &to, known, &args));
+            let mut known = known.clone();
+            bind_groups(&mut known, GroupSubject::Path, &expression);
+            then.extend(self.redirected(row, status, &to, &known, &args));
             return RewriteFate::Steps(FlowStep::when(test, then));
         }
         let in_location = matches!(tail, FlowTail::Content(kind) if *kind != LocationKind::Server);
@@ -182,7 +184,7 @@ impl<'r> NginxReader<'r> {
         if in_location && proxied && flag == "break" && !known.contains_key(REWRITE) {
             // The path is held in its encoded form there.
             self.report.mark(row, LineFate::Carried, "");
-            let to = filled(to, known);
+            let to = filled(to, &without_groups(known));
             let Some(to) = numbered(&to) else {
                 return RewriteFate::Steps(FlowStep::when(
                     test,
@@ -233,7 +235,9 @@ fn only_unknown(text: &str) -> Option<String> {
         "remote_addr",
     ];
     let mut names = pieces(text).into_iter().filter_map(|it| match it {
-        TextPiece::Variable(name) if !known.contains(&name.as_str()) => Some(name),
+        TextPiece::Variable(name) if !known.contains(&name.as_str()) && !name.contains('.') => {
+            Some(name)
+        }
         TextPiece::Variable(_) | TextPiece::Literal(_) => None,
     });
     let name = names.next()?;

@@ -6,7 +6,7 @@ use super::conditions::IfVerdict;
 use super::redirects::RewriteFate;
 use super::scope::NginxScope;
 use super::tree::NginxDirective;
-use super::variables::{VariableTexts, filled};
+use super::variables::{VariableTexts, bind_tested, filled, forget_numbers};
 use import_routes::flow::{FlowStep, RouteEnd};
 use import_routes::report::{LineFate, RowId};
 use serde_json::json;
@@ -131,7 +131,13 @@ impl<'r> NginxReader<'r> {
             IfVerdict::Known(true) => self.branch(directive, place),
             IfVerdict::Known(false) => self.other(place),
             IfVerdict::Cases(cases, default) => {
-                let then = self.branch(directive, place);
+                let mut known = place.known.clone();
+                match cases.as_slice() {
+                    [(when, true)] if is_match(directive) => bind_tested(&mut known, when),
+                    _ if is_match(directive) => forget_numbers(&mut known),
+                    _ => {}
+                }
+                let then = self.branch(directive, &IfPlace { known: &known, ..*place });
                 let otherwise = self.other(place);
                 let of = |verdict| if verdict { then.clone() } else { otherwise.clone() };
                 let mut steps = of(default);
@@ -241,12 +247,18 @@ impl<'r> NginxReader<'r> {
 /// URLs that are refused by patterns without a text of three bytes, at most: a gateway has 64.
 const BLOCKS_MAX: usize = 60;
 
+#[derive(Clone, Copy)]
 struct IfPlace<'p, 'r> {
     behind: &'p [&'r NginxDirective],
     scope: &'p NginxScope<'r>,
     known: &'p VariableTexts,
     tail: &'p FlowTail,
     depth: usize,
+}
+
+/// True for a condition that holds an expression against something.
+fn is_match(directive: &NginxDirective) -> bool {
+    directive.args.iter().any(|it| matches!(it.as_str(), "~" | "~*" | "!~" | "!~*"))
 }
 
 /// True if a block refuses somebody: what asks for it must not be lost.

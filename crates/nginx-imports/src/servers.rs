@@ -6,10 +6,11 @@ use super::rewrites::FlowTail;
 use super::scope::NginxScope;
 use super::tree::{NginxDirective, UNREAD};
 use super::values::{size, time};
-use super::variables::{ValueMatcher, VariableTexts, host_mask};
+use super::variables::{ValueMatcher, VariableTexts, bind_groups, host_mask};
 use import_routes::flow::{FlowStep, RouteList};
 use import_routes::names::is_host;
 use import_routes::place::{HostTest, RequestPlace};
+use import_routes::redirects::GroupSubject;
 use import_routes::regex_words::{LetterCase, ReadExpression, read};
 use import_routes::report::LineFate;
 use import_routes::written_values::{written_size, written_time};
@@ -396,7 +397,11 @@ impl<'r> NginxReader<'r> {
             return vec![FlowStep::answer(403)];
         }
         let rest: Vec<&'r NginxDirective> = server.block.inside().iter().collect();
-        self.rewrite_steps(&rest, &scope, VariableTexts::new(), &FlowTail::Locations, 0)
+        let mut known = VariableTexts::new();
+        if let [(_, HostTest::Matching(text))] = server.hosts.as_slice() {
+            bind_groups(&mut known, GroupSubject::Host, text);
+        }
+        self.rewrite_steps(&rest, &scope, known, &FlowTail::Locations, 0)
     }
 
     /// True if the server bars clients by an address that only a field says.

@@ -96,6 +96,50 @@ fn conditions_that_double_too_often_close() {
 }
 
 #[test]
+fn redirects_say_the_groups_of_the_expression_that_was_held_last() {
+    for (directives, due) in [
+        ("return 301 https://$host$request_uri;", r#"to: "https://{host}{uri}""#),
+        (
+            "rewrite ^/a/(.*)$ /b/$1 permanent;",
+            r#"{ from: "^/a/(.*)$", status: 301, to: "/b/${1}?{query}" }"#,
+        ),
+        ("rewrite ^/a/(.*)$ /b?c=$1 redirect;", r#"status: 302, to: "/b?c=${1}&{query}" }"#),
+        ("rewrite ^/a/(.*)$ /b/$1? redirect;", r#"to: "/b/${1}" }"#),
+        ("rewrite ^/(.*)$ https://n.example/$1 permanent;", r#"to: "https://n.example{uri}""#),
+        (
+            "location ~ ^/(?<year>\\d+)/ { return 302 /y/$year/$1$is_args$args; }",
+            r#"to: "/y/${year}/${1}?{query}" }"#,
+        ),
+        (
+            "if ($host ~* ^www\\.(.+)$) { return 301 $scheme://$1$request_uri; }",
+            r#"{ from_host: "(?i)^www\\.(.+)$", status: 301, to: "{scheme}://{host.1}{uri}" }"#,
+        ),
+        (
+            "if ($uri ~ ^/a(/.*)$) { set $rest $1; return 301 https://n.example$rest; }",
+            r#"to: "https://n.example/${1}" }"#,
+        ),
+        ("return 301 \"/a{c}$b\";", "CLOSED: $b has no counterpart"),
+        (
+            "location ~ ^/(a) { if ($http_x ~ (b)) { return 301 /$1; } return 404; }",
+            "$1 has no counterpart",
+        ),
+        (
+            "if ($uri ~ ^/(a)) { set $a $1; } location ~ ^/(b) { return 301 /$a/$1; }",
+            "has no counterpart",
+        ),
+    ] {
+        let config = made(&format!("server {{ listen 80; {directives} }}"));
+        let said = format!("{}\n{}", config.yaml, config.table());
+        assert!(said.contains(due), "{directives}\n{said}");
+    }
+    let named = made(
+        "server { listen 80; server_name ~^(?<who>[a-z]+)\\.old\\.example$;
+           return 301 https://new.example/$who$request_uri; }",
+    );
+    assert!(named.yaml.contains("https://new.example/{host.who}{uri}"), "{}", named.yaml);
+}
+
+#[test]
 fn a_text_that_breaks_off_anywhere_is_a_configuration_or_a_fault() {
     let text = include_str!("../../../fuzz/seeds/site_file/nginx");
     let import = |text: &str| crate::from_nginx(&["/c".into()], &OneText(text));

@@ -5,6 +5,7 @@ use super::tree::NginxDirective;
 use import_routes::flow::TestConjunction;
 use import_routes::path_test::PathTest;
 use import_routes::place::{HostTest, RequestTest, ValueTest};
+use import_routes::redirects::{self, GroupSubject, RedirectDraft};
 use import_routes::regex_words::{LetterCase, ReadExpression, read};
 use import_routes::unknown_word::UnknownWord;
 use regex::Regex;
@@ -111,24 +112,117 @@ pub(super) fn only_variable(text: &str) -> Option<String> {
     names.next().is_none().then_some(name)
 }
 
-/// A text for a field or a place to go to, in our words; the variable that we have no word for.
+/// Variables under which the expressions are kept whose groups are known.
+const PATH_FROM: &str = "(path)";
+const HOST_FROM: &str = "(host)";
+
+/// Makes the groups of an expression known, which has just been held against `subject`; those of
+/// numbers are its own alone from now on.
+pub(super) fn bind_groups(known: &mut VariableTexts, subject: GroupSubject, expression: &str) {
+    forget_numbers(known);
+    let (key, prefix) = match subject {
+        GroupSubject::Path => (PATH_FROM, "${path."),
+        GroupSubject::Host => (HOST_FROM, "${host."),
+    };
+    if known.get(key).is_some_and(|it| it != expression) {
+        // A place has one expression for each.
+        known.values_mut().filter(|it| it.contains(prefix)).for_each(|it| *it = "${lost}".into());
+    }
+    let Ok(regex) = Regex::new(expression) else { return };
+    known.insert(key.into(), expression.into());
+    for (number, name) in regex.capture_names().enumerate().skip(1) {
+        let names = name.into_iter().map(str::to_owned).chain([number.to_string()]);
+        for name in names {
+            known.insert(name.clone(), format!("{prefix}{name}}}"));
+        }
+    }
+}
+
+/// Makes the groups known of an expression that a condition has held against path or host.
+pub(super) fn bind_tested(known: &mut VariableTexts, when: &[TestConjunction]) {
+    let [only] = when else {
+        forget_numbers(known);
+        return;
+    };
+    match only.all.as_slice() {
+        [RequestTest::Path(PathTest::Matching(text))] => {
+            bind_groups(known, GroupSubject::Path, text);
+        }
+        [RequestTest::Host(HostTest::Matching(text))] => {
+            bind_groups(known, GroupSubject::Host, text);
+        }
+        _ => forget_numbers(known),
+    }
+}
+
+/// The variables that are no groups of an expression.
+pub(super) fn without_groups(known: &VariableTexts) -> VariableTexts {
+    let is_group = |text: &str| text.contains("${path.") || text.contains("${host.");
+    let kept = known.iter().filter(|(_, text)| !is_group(text));
+    kept.map(|(name, text)| (name.clone(), text.clone())).collect()
+}
+
+/// Forgets the groups of numbers, which another expression has now.
+pub(super) fn forget_numbers(known: &mut VariableTexts) {
+    known.retain(|name, _| name.len() != 1 || !name.as_bytes()[0].is_ascii_digit());
+}
+
+/// A redirect to a text with variables, or the variable that we have no word for.
+pub(super) fn redirect_to(
+    text: &str,
+    status: u16,
+    known: &VariableTexts,
+) -> Result<RedirectDraft, UnknownWord> {
+    Ok(RedirectDraft {
+        to: worded(text, known, redirects::literal, |name| {
+            let group = |subject: GroupSubject, name: &str| Some(subject.group(name));
+            match name.split_once('.') {
+                Some(("path", name)) => group(GroupSubject::Path, name),
+                Some(("host", name)) => group(GroupSubject::Host, name),
+                _ => None,
+            }
+        })?,
+        status,
+        from: known.get(PATH_FROM).cloned(),
+        from_host: known.get(HOST_FROM).cloned(),
+    })
+}
+
+/// A text for a field, in our words; the variable that we have no word for.
 pub(super) fn template(text: &str, known: &VariableTexts) -> Result<String, UnknownWord> {
+    let literal = |text: &str| text.replace('{', "{{").replace('}', "}}");
+    worded(text, known, literal, |_| None)
+}
+
+/// A text in our words: what stands in it as it is, and `group` for what an expression found.
+fn worded(
+    text: &str,
+    known: &VariableTexts,
+    literal: impl Fn(&str) -> String,
+    group: impl Fn(&str) -> Option<String>,
+) -> Result<String, UnknownWord> {
     let text = filled(text, known);
     let mut out = String::new();
     for piece in pieces(&text) {
         match piece {
-            TextPiece::Literal(text) => out.push_str(&text.replace('{', "{{").replace('}', "}}")),
-            TextPiece::Variable(name) => out.push_str(match name.as_str() {
-                "host" | "http_host" => "{host}",
-                "scheme" => "{scheme}",
-                "request_uri" => "{uri}",
-                "uri" | "document_uri" => "{path}",
-                "args" | "query_string" => "{query}",
-                "is_args" => "\0",
-                "remote_addr" | "realip_remote_addr" => "{client}",
-                "proxy_add_x_forwarded_for" => "{client}",
-                _ => return Err(UnknownWord(format!("${name}"))),
-            }),
+            TextPiece::Literal(text) => out.push_str(&literal(&text)),
+            TextPiece::Variable(name) => match name.as_str() {
+                "host" | "http_host" => out.push_str("{host}"),
+                "scheme" => out.push_str("{scheme}"),
+                "request_uri" => out.push_str("{uri}"),
+                "uri" | "document_uri" => out.push_str("{path}"),
+                "args" | "query_string" => out.push_str("{query}"),
+                "is_args" => out.push('\0'),
+                "remote_addr" | "realip_remote_addr" => out.push_str("{client}"),
+                "proxy_add_x_forwarded_for" => out.push_str("{client}"),
+                name => match group(name) {
+                    Some(word) => out.push_str(&word),
+                    None => {
+                        let name = name.trim_start_matches("path.").trim_start_matches("host.");
+                        return Err(UnknownWord(format!("${name}")));
+                    }
+                },
+            },
         }
     }
     let out = out.replace("{path}\0{query}", "{uri}").replace("\0{query}", "?{query}");

@@ -1,6 +1,7 @@
 //! What configurations of web servers become, asked the same requests as the servers themselves.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tidegate_tests::Scratch;
 use tidegate_tests::clients::curl_with_head;
@@ -56,7 +57,7 @@ fn answer(port: u16, (method, host, path, more): AskedRequest) -> (u16, String, 
 }
 
 /// The configuration that an import makes of a file; `check` has nothing against it.
-fn imported(program: &str, file: &std::path::Path, scratch: &Scratch) -> String {
+fn imported(program: &str, file: &Path, scratch: &Scratch) -> String {
     let output = run(&["import", program, file.to_str().unwrap()]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.is_empty(), "{said}");
@@ -131,14 +132,22 @@ http {
     location /re { rewrite ^/re/(.*)$ /$1 break; proxy_pass http://app; }
     rewrite ^/moved$ /exact permanent;
     rewrite ^/away(.*)$ http://new.example/ redirect;
+    rewrite ^/blog/([a-z]+)\\.html$ /posts/$1 permanent;
+    rewrite ^/find/(.*)$ http://new.example/search?q=$1 redirect;
+    rewrite ^/plain/(.*)$ /exact/$1? redirect;
+    rewrite ^(/tree/.*)$ http://new.example$1 permanent;
+    location ~ ^/user/([0-9]+)/(?<page>.*)$ { return 302 /people/$page?id=$1; }
+    if ($host ~* ^(.+)\\.test$) { return 307 http://$1.example$request_uri; }
   }
+  server { listen 127.0.0.1:PORT; server_name ~^m\\.(?<rest>[a-z.]+)$;
+    return 301 http://$rest$request_uri; }
   server { listen 127.0.0.1:PORT; server_name app.example ~^a[0-9]+\\.example$;
     location / { proxy_pass http://other; proxy_set_header Host $host; } }
 }
 ";
 
 /// Requests at nginx, each with what tells ways apart.
-const NGINX_REQUESTS: [AskedRequest; 44] = [
+const NGINX_REQUESTS: [AskedRequest; 56] = [
     ("GET", "www.example", "/", &[]),
     ("GET", "any.example", "/", &[]),
     ("GET", "old.example", "/a?b=c", &[]),
@@ -183,6 +192,18 @@ const NGINX_REQUESTS: [AskedRequest; 44] = [
     ("GET", "app.example", "/x", &[]),
     ("GET", "a12.example", "/x", &[]),
     ("GET", "b12.example", "/exact", &[]),
+    ("GET", "www.example", "/blog/first.html", &[]),
+    ("GET", "www.example", "/blog/first.html?a=b", &[]),
+    ("GET", "www.example", "/blog/First.html", &[]),
+    ("GET", "www.example", "/find/a%20b?x=1", &[]),
+    ("GET", "www.example", "/find/a%26b", &[]),
+    ("GET", "www.example", "/plain/x?a=b", &[]),
+    ("GET", "www.example", "/tree/a/b?c", &[]),
+    ("GET", "www.example", "/user/7/list?a=b", &[]),
+    ("GET", "www.example", "/user/x/list", &[]),
+    ("GET", "a.b.test", "/x?y", &[]),
+    ("GET", "m.site.example", "/a%20b?c", &[]),
+    ("GET", "m.7.example", "/exact", &[]),
 ];
 
 #[test]
@@ -220,24 +241,46 @@ fn nginxs_servers_and_locations_answer_as_they_did() {
     }
 }
 
-/// Asks the same as HAProxy 2.6 and Caddy 2.6 were asked by hand, and expects what they answered.
-fn asked_as_before(program: &str, text: &str, due: &[(AskedRequest, (u16, &str, &str))]) {
-    let (one, two) = (origin("one"), origin("two"));
-    let scratch = Scratch::new();
-    scratch.write("www/files/a.txt", "file a");
-    scratch.write("www/spa.html", "spa");
-    let [port] = free_ports();
-    let text = text
-        .replace("FOLDER", &scratch.path().display().to_string())
-        .replace("ORIGIN1", &one.address.to_string())
-        .replace("ORIGIN2", &two.address.to_string())
-        .replace("PORT", &port.to_string());
-    let file = scratch.write("theirs", text);
-    let yaml = imported(program, &file, &scratch);
-    let _edge = Tidegate::start(&yaml);
-    for (asked, due) in due {
-        let (status, place, body) = answer(port, *asked);
-        assert_eq!((status, place.as_str(), body.as_str()), *due, "{asked:?}\n{yaml}");
+/// A server beside ours: its configuration, how it is started, and what both are asked.
+struct BesidePeer<'b> {
+    program: &'static str,
+    text: &'static str,
+    /// The command that serves a configuration.
+    command: &'b dyn Fn(&Path) -> Command,
+    requests: &'static [AskedRequest],
+    /// Requests that get no answer there, and 403 here.
+    unanswered: &'static [AskedRequest],
+}
+
+impl BesidePeer<'_> {
+    /// Asks both the same.
+    fn answers_as_it_did(&self) {
+        let (one, two) = (origin("one"), origin("two"));
+        let scratch = Scratch::new();
+        scratch.write("www/files/a.txt", "file a");
+        scratch.write("www/spa.html", "spa");
+        let [peer_port, port] = free_ports();
+        let text = self
+            .text
+            .replace("FOLDER", &scratch.path().display().to_string())
+            .replace("ORIGIN1", &one.address.to_string())
+            .replace("ORIGIN2", &two.address.to_string());
+        let peers = scratch.write("peer.conf", text.replace("PORT", &peer_port.to_string()));
+        let ours = scratch.write("ours.conf", text.replace("PORT", &port.to_string()));
+        let mut command = (self.command)(&peers);
+        command.env("HOME", scratch.path()).env("XDG_DATA_HOME", scratch.path());
+        let at = format!("127.0.0.1:{peer_port}").parse().unwrap();
+        let _peer = Peer::start(&mut command, at);
+
+        let yaml = imported(self.program, &ours, &scratch);
+        let _edge = Tidegate::start(&yaml);
+        for asked in self.requests {
+            let (theirs, ours) = (answer(peer_port, *asked), answer(port, *asked));
+            assert_eq!(ours, theirs, "{asked:?}\n{yaml}");
+        }
+        for asked in self.unanswered {
+            assert_eq!(answer(port, *asked).0, 403, "{asked:?}\n{yaml}");
+        }
     }
 }
 
@@ -246,6 +289,7 @@ defaults
   mode http
   timeout connect 5s
   timeout client 30s
+  timeout server 30s
 frontend web
   bind 127.0.0.1:PORT
   acl inside src 127.0.0.1
@@ -255,6 +299,14 @@ frontend web
   http-request deny if { path_beg /admin } !inside
   http-request deny deny_status 405 if { path /x } !METH_GET
   http-request redirect location http://new.example%[url] code 301 if old
+  http-request redirect location http://%[hdr(host),regsub(^www[.],,i)]%[capture.req.uri] code 308 \
+    if { hdr_beg(host) -i www. }
+  http-request redirect location /new/%[path,regsub(^/old/,)] if { path_beg /old/ }
+  http-request redirect location '%[url,regsub(\"^/u/([0-9]+)/\",\"/user/\\1/\")]' code 303 \
+    if { path_reg ^/u/[0-9]+/ }
+  http-request redirect prefix / code 307 drop-query append-slash if { path /folder }
+  http-request redirect prefix http://short.example drop-query if { path_beg /short }
+  http-request redirect scheme https if { hdr(host) secure.example }
   http-request return status 200 content-type text/plain string \"pong\" if { path /ping }
   redirect prefix http://moved.example code 302 if { hdr_beg(host) -i moved. }
   http-request silent-drop if { path_beg /shut }
@@ -266,40 +318,69 @@ backend api
   http-request replace-path ^/v1/(.*) /api/\\1
   server a ORIGIN2
 backend one
-  option httpchk GET /
   cookie SRV insert
   server a ORIGIN1 cookie a weight 3
 backend two
   server a ORIGIN2
 ";
 
+/// Requests at HAProxy, each with what tells ways apart.
+const HAPROXY_REQUESTS: [AskedRequest; 32] = [
+    ("GET", "any.example", "/", &[]),
+    ("GET", "any.example", "/api/x", &[]),
+    ("GET", "any.example", "/v1/x", &[]),
+    ("GET", "any.example", "/api/a.css", &[]),
+    ("GET", "any.example", "/admin/x", &[]),
+    ("GET", "any.example", "/admin/x", &["--interface", "127.0.0.2"]),
+    ("GET", "any.example", "/x", &[]),
+    ("POST", "any.example", "/x", &[]),
+    ("DELETE", "any.example", "/x", &[]),
+    ("GET", "old.example", "/a?b", &[]),
+    ("GET", "Old.Example", "/a%20b", &[]),
+    ("GET", "www.site.example", "/a?b=c", &[]),
+    ("GET", "WWW.site.example", "/", &[]),
+    ("GET", "wwwsite.example", "/", &[]),
+    ("GET", "any.example", "/old/a/b", &[]),
+    ("GET", "any.example", "/old/", &[]),
+    ("GET", "any.example", "/old", &[]),
+    ("GET", "any.example", "/u/12/x?y=z", &[]),
+    ("GET", "any.example", "/u/12/x", &[]),
+    ("GET", "any.example", "/u/a/x", &[]),
+    ("GET", "any.example", "/folder?a=b", &[]),
+    ("GET", "any.example", "/folder/", &[]),
+    ("GET", "any.example", "/short/a?b=c", &[]),
+    ("GET", "secure.example", "/a?b=c", &[]),
+    ("GET", "any.example", "/ping", &[]),
+    ("GET", "any.example", "/ping/", &[]),
+    ("GET", "moved.x", "/p?q", &[]),
+    ("GET", "any.example", "/q?a=1", &[]),
+    ("GET", "any.example", "/q?a=2", &[]),
+    ("GET", "any.example", "/other", &["-H", "X-Pick: two"]),
+    ("GET", "any.example", "/other", &["-H", "X-Pick: three"]),
+    ("GET", "any.example", "/missing", &[]),
+];
+
 #[test]
 fn haproxys_frontends_choose_and_refuse_as_they_did() {
-    let h = "any.example";
-    asked_as_before(
-        "haproxy",
-        HAPROXY,
-        &[
-            (("GET", h, "/", &[]), (200, "", "one")),
-            (("GET", h, "/api/x", &[]), (200, "", "two")),
-            (("GET", h, "/v1/x", &[]), (200, "", "two")),
-            (("GET", h, "/admin/x", &[]), (200, "", "one")),
-            (("GET", h, "/admin/x", &["--interface", "127.0.0.2"]), (403, "", "")),
-            (("GET", h, "/x", &[]), (200, "", "one")),
-            (("POST", h, "/x", &[]), (405, "", "")),
-            (("GET", "Old.Example", "/a?b", &[]), (301, "http://new.example/a?b", "")),
-            (("GET", h, "/ping", &[]), (200, "", "pong")),
-            (("GET", "moved.x", "/p?q", &[]), (302, "http://moved.example/p?q", "")),
-            (("GET", h, "/q?a=1", &[]), (200, "", "two")),
-            (("GET", h, "/other", &["-H", "X-Pick: two"]), (200, "", "two")),
-            (("GET", h, "/shut", &[]), (403, "", "")),
-        ],
-    );
+    let command = |file: &Path| {
+        let mut command = Command::new("haproxy");
+        command.arg("-db").arg("-f").arg(file);
+        command
+    };
+    let peer = BesidePeer {
+        program: "haproxy",
+        text: HAPROXY,
+        command: &command,
+        requests: &HAPROXY_REQUESTS,
+        unanswered: &[("GET", "any.example", "/shut", &[])],
+    };
+    peer.answers_as_it_did();
 }
 
 const CADDY: &str = "
 {
   auto_https off
+  admin off
 }
 http://:PORT {
   @post method POST
@@ -307,10 +388,27 @@ http://:PORT {
     path /near/*
     not remote_ip 127.0.0.2
   }
+  @blog path_regexp blog ^/blog/([0-9]+)/(.*)$
+  redir @blog /posts/{re.blog.2}?year={re.blog.1} 301
   redir /old http://new.example{uri} 301
+  redir /all/* http://new.example{uri}
+  redir /who {scheme}://{host}/me permanent
+  redir /labels http://{labels.1}.{labels.0}/
+  redir /first/* /second{path}?{query} 308
   respond /hello \"hi\"
+  handle_path /short/* {
+    redir http://short.example{path} 303
+  }
   handle_path /app/* {
     reverse_proxy ORIGIN1
+  }
+  handle /rep/* {
+    uri replace /rep/ /api/
+    reverse_proxy ORIGIN1
+  }
+  handle /x.html {
+    uri strip_suffix .html
+    reverse_proxy ORIGIN2
   }
   handle /other {
     respond @post 405
@@ -337,27 +435,56 @@ http://:PORT {
 }
 ";
 
+/// Requests at Caddy, each with what tells ways apart.
+const CADDY_REQUESTS: [AskedRequest; 29] = [
+    ("GET", "any.example", "/", &[]),
+    ("GET", "any.example", "/old?a=b", &[]),
+    ("GET", "any.example", "/old/x", &[]),
+    // A handle of all stands before respond in Caddy's order.
+    ("GET", "any.example", "/hello", &[]),
+    ("GET", "any.example", "/blog/2020/first", &[]),
+    ("GET", "any.example", "/blog/2020/", &[]),
+    ("GET", "any.example", "/blog/x/first", &[]),
+    ("GET", "any.example", "/all/a?b=c", &[]),
+    ("GET", "any.example", "/all", &[]),
+    ("GET", "any.example", "/who", &[]),
+    ("GET", "www.site.example", "/who?a=b", &[]),
+    ("GET", "www.site.example", "/labels", &[]),
+    ("GET", "any.example", "/labels", &[]),
+    ("GET", "any.example", "/first/a?b=c", &[]),
+    ("GET", "any.example", "/short/a/b", &[]),
+    ("GET", "any.example", "/short/", &[]),
+    ("GET", "any.example", "/app/x", &[]),
+    ("GET", "any.example", "/rep/x", &[]),
+    ("GET", "any.example", "/x.html", &[]),
+    ("GET", "any.example", "/other", &[]),
+    ("POST", "any.example", "/other", &[]),
+    ("GET", "any.example", "/near/a", &[]),
+    ("GET", "any.example", "/near/a", &["--interface", "127.0.0.2"]),
+    ("GET", "any.example", "/files/a.txt", &[]),
+    ("GET", "any.example", "/files/none", &[]),
+    ("POST", "any.example", "/all/x", &[]),
+    ("GET", "any.example", "/spa/any", &[]),
+    ("GET", "any.example", "/SPA/any", &[]),
+    ("GET", "any.example", "/missing", &[]),
+];
+
 #[test]
 fn caddys_sites_answer_as_they_did() {
-    let h = "any.example";
-    asked_as_before(
-        "caddy",
-        CADDY,
-        &[
-            (("GET", h, "/", &[]), (404, "", "")),
-            (("GET", h, "/old?a=b", &[]), (301, "http://new.example/old?a=b", "")),
-            // A handle of all stands before respond in Caddy's order.
-            (("GET", h, "/hello", &[]), (404, "", "")),
-            (("GET", h, "/app/x", &[]), (200, "", "one")),
-            (("GET", h, "/other", &[]), (200, "", "two")),
-            (("POST", h, "/other", &[]), (405, "", "")),
-            (("GET", h, "/near/a", &[]), (200, "", "near")),
-            (("GET", h, "/near/a", &["--interface", "127.0.0.2"]), (404, "", "")),
-            (("GET", h, "/files/a.txt", &[]), (200, "", "file a")),
-            (("GET", h, "/files/none", &[]), (404, "", "")),
-            (("GET", h, "/spa/any", &[]), (200, "", "spa")),
-            (("GET", h, "/secret/a", &[]), (403, "", "")),
-            (("GET", h, "/SECRET/a", &[]), (403, "", "")),
+    let command = |file: &Path| {
+        let mut command = Command::new("caddy");
+        command.args(["run", "--adapter", "caddyfile", "--config"]).arg(file);
+        command
+    };
+    let peer = BesidePeer {
+        program: "caddy",
+        text: CADDY,
+        command: &command,
+        requests: &CADDY_REQUESTS,
+        unanswered: &[
+            ("GET", "any.example", "/secret/a", &[]),
+            ("GET", "any.example", "/SECRET/a", &[]),
         ],
-    );
+    };
+    peer.answers_as_it_did();
 }
