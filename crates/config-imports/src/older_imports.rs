@@ -5,6 +5,7 @@
 use crate::disk_files::{self, DiskFiles};
 use crate::{ImportFailure, ReadProgram};
 use import_report::{ImportReport, ImportedConfig, NotePlace};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,24 +40,35 @@ pub(crate) fn read(
             ("Polipo", config::from_polipo(&text, file, &disk_files::named), None)
         }
     };
-    let text = made.map_err(ImportFailure::Faults)?;
-    Ok(ReadProgram { config: noted(name, file, &text), text, script })
+    let made = made.map_err(ImportFailure::Faults)?;
+    // A program in Lua has no lines that each say one thing.
+    let lines = if program == OlderProgram::Hinsightd { "" } else { text.as_str() };
+    Ok(ReadProgram { config: noted(name, file, lines, &made), text: made, script })
 }
 
-/// A configuration whose first lines are remarks, with these as notes.
-fn noted(program: &str, file: &Path, text: &str) -> ImportedConfig {
+/// A configuration whose first lines are remarks, with these as notes; of the other program's
+/// `lines`, those that no remark is about were carried over.
+fn noted(program: &str, file: &Path, lines: &str, text: &str) -> ImportedConfig {
     let source: Arc<str> = file.to_string_lossy().into();
     let body = text.lines().position(|line| !line.starts_with('#'));
     let remarks = body.unwrap_or(text.lines().count());
     let mut report = ImportReport::default();
+    let mut told = BTreeSet::new();
     for remark in text.lines().take(remarks).filter_map(|line| line.strip_prefix("#   ")) {
         let (line, said) = placed(remark);
+        told.insert(line);
         let place = NotePlace::new(&source, line);
         match said.split_once(": ") {
             Some((setting, why)) => report.left_out(&place, setting, why),
             None => report.left_out(&place, said, ""),
         }
     }
+    for (line, said) in lines.lines().zip(1..).map(|(said, line)| (line, said.trim())) {
+        if !said.is_empty() && !said.starts_with('#') && !told.contains(&line) {
+            report.carried(&NotePlace::new(&source, line), said, "");
+        }
+    }
+    report.sort(&[source.to_string()]);
     let yaml = text.lines().skip(remarks).flat_map(|line| [line, "\n"]).collect();
     ImportedConfig::of_text(program, &source, yaml, report)
 }
@@ -68,4 +80,19 @@ fn placed(remark: &str) -> (usize, &str) {
         Some((rest[..end].parse().ok()?, rest[end + 1..].trim_start()))
     });
     placed.unwrap_or((0, remark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_without_a_remark_were_carried_over() {
+        let lines = "# Polipo\nproxyPort = 8124\n\nlogFile = /a\ncacheIsShared = true\n";
+        let text = "# What Polipo was told.\n#   line 4: logFile: the ledger has it\nproxy: {}\n";
+        let table = noted("Polipo", Path::new("/c"), lines, text).table();
+        assert!(table.contains("/c:2  carried   proxyPort = 8124"), "{table}");
+        assert!(table.contains("/c:4  left out  logFile"), "{table}");
+        assert!(table.contains("2 carried, 0 changed, 1 left out"), "{table}");
+    }
 }
