@@ -8,7 +8,7 @@ use crate::file::ConfigFile;
 use crate::yaml::{self, YamlNode};
 use door_dns::ForeignConfig;
 use mosdns_compat::compile::{self, CompiledPipeline};
-use mosdns_compat::language::{self, ForeignFiles, PathBase};
+use mosdns_compat::language::{self, Dialect, ForeignFiles, PathBase};
 use serde_json::{Value as Json, json};
 use settings::Text;
 use std::io::Read;
@@ -120,7 +120,11 @@ pub(crate) fn file(node: &YamlNode, path: &Path) -> Result<ConfigFile, Vec<Compl
 }
 
 /// The pipeline of our own file's `dns` section, which begins at `main`.
-pub(crate) fn own(plugins: &[Json], path: &Path) -> Result<ForeignConfig, Vec<Complaint>> {
+pub(crate) fn own(
+    plugins: &[Json],
+    known: Option<Dialect>,
+    path: &Path,
+) -> Result<ForeignConfig, Vec<Complaint>> {
     let disk = DiskFiles::around(path);
     let servers = plugins.iter().enumerate().filter(|(_, plugin)| is_server(plugin));
     let complaints: Vec<_> = servers.map(|(index, _)| server_here(index)).collect();
@@ -143,7 +147,7 @@ pub(crate) fn own(plugins: &[Json], path: &Path) -> Result<ForeignConfig, Vec<Co
         Complaint { path: format!("dns.pipeline{rest}"), ..complaint }
     };
     let placed = |all: Vec<Complaint>| all.into_iter().map(place).collect::<Vec<_>>();
-    let read = language::read(&json!({ "plugins": all }), &disk).map_err(placed)?;
+    let read = language::read_as(known, &json!({ "plugins": all }), &disk).map_err(placed)?;
     let compiled = compiled(&read, &disk).map_err(placed)?;
     ForeignConfig::new(compiled).map(ForeignConfig::without_servers).map_err(placed)
 }

@@ -41,6 +41,7 @@ pub use pixelserv::{OnwardLink, PixelservOptions, from_pixelserv};
 pub use plan::{ConfigLanguage, Plan, schema};
 pub use polipo::{ReadFile, from_polipo};
 pub use rewrite::{RewriteError, rewrite};
+pub use yaml::YamlDocument;
 
 use crate::sources::SourceFiles;
 use crate::variables::ProcessSurroundings;

@@ -198,7 +198,7 @@ pub(crate) fn plan(
     if let Some(dns) = &mut file.dns
         && !dns.pipeline.is_empty()
     {
-        match foreign::own(&dns.pipeline, source) {
+        match foreign::own(&dns.pipeline, dns.pipeline_language.known(), source) {
             Ok(made) => dns.foreign = Some(made),
             Err(found) => section("", found),
         }

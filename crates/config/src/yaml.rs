@@ -85,6 +85,30 @@ pub(crate) struct YamlError {
     pub message: String,
 }
 
+/// A document of YAML of another program, read as configurations are.
+#[derive(Debug)]
+pub struct YamlDocument(YamlNode);
+
+impl YamlDocument {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// The line, from 1, and what is wrong there.
+    pub fn read(text: &str) -> Result<Self, (usize, String)> {
+        read(text).map(Self).map_err(|wrong| (wrong.position.line, wrong.message))
+    }
+
+    /// The document as JSON.
+    pub fn to_json(&self) -> serde_json::Value {
+        self.0.to_json()
+    }
+
+    /// The line, from 1, of the value at a dotted path, or of the nearest thing above it.
+    pub fn line(&self, path: &str) -> usize {
+        self.0.locate(path).line
+    }
+}
+
 impl YamlNode {
     /// Returns what it is, in a word for complaints.
     pub(crate) fn kind(&self) -> &'static str {

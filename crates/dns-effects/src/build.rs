@@ -7,7 +7,7 @@ use super::download::{AtStart, DownloadEffect};
 use super::hook::{self, HookEffect};
 use super::jobs::JobDuty;
 use super::orders::EffectLever;
-use super::router::RouterEffect;
+use super::router::{RouteEffect, RouterEffect};
 use super::script::ScriptEffect;
 use super::sets::{RecentAdditions, WriteTarget};
 use super::settings::{EffectSettings, EffectSpec, JobSettings, SetTarget};
@@ -89,6 +89,11 @@ impl EffectBuild {
             }
             EffectSpec::RosAddressList(spec) => {
                 let deed = EffectAction::Router(Box::new(RouterEffect::read(spec)?));
+                let queue = self.queue(deed, &counts, spec.queue_size, 1, AtStart::Nothing);
+                queue.with_recent(RecentAdditions::new())
+            }
+            EffectSpec::RosRoute(spec) => {
+                let deed = EffectAction::Routes(Box::new(RouteEffect::read(spec)?));
                 let queue = self.queue(deed, &counts, spec.queue_size, 1, AtStart::Nothing);
                 queue.with_recent(RecentAdditions::new())
             }

@@ -15,6 +15,7 @@ mod memory;
 mod orders;
 mod proxy_route;
 mod router;
+mod router_settings;
 mod schedule;
 mod script;
 mod sets;
@@ -27,12 +28,13 @@ pub use counts::{EffectStats, Tell};
 pub use event::{ADDRESSES_MAX, AskedFor, EffectEvent, GivenAnswer};
 pub use jobs::JobStats;
 pub use memory::{KnownName, PTR_TTL_S, ReverseMemory, SIZE_DEFAULT, SIZE_MAX, TTL_DEFAULT};
+pub use router_settings::{RouteSpec, RouterPassword, RouterSpec, RouterTls};
 pub use schedule::INTERVAL_MIN;
 pub use sets::WAITING_MAX;
 pub use settings::{
     DownloadItem, DownloadSpec, EFFECTS_MAX, EffectId, EffectPhase, EffectSettings, EffectSpec,
     EffectsPlan, ErrorMode, HttpSpec, IpsetSpec, JOBS_MAX, JobSettings, JobTime, NftFamily, NftSet,
-    NftsetSpec, ReloadWhat, RouterPassword, RouterSpec, ScriptSpec,
+    NftsetSpec, ReloadWhat, ScriptSpec,
 };
 pub use targets::BadShortForm;
 
@@ -111,6 +113,7 @@ impl EffectSpec {
             Self::Script(spec) => spec.check(),
             Self::Download(spec) => spec.check(),
             Self::RosAddressList(spec) => spec.check(),
+            Self::RosRoute(spec) => spec.check(),
             Self::Reload(_) => Vec::new(),
         }
     }

@@ -4,6 +4,7 @@
 //! all that is wrong. Called by whoever reads a configuration, and by
 //! [`Effects::start`](super::Effects::start).
 
+use crate::router_settings::{RouteSpec, RouterSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -60,6 +61,8 @@ pub enum EffectSpec {
     Download(DownloadSpec),
     /// Adds the answer's addresses to lists of a MikroTik router.
     RosAddressList(RouterSpec),
+    /// Adds routes to the answer's addresses there.
+    RosRoute(RouteSpec),
     /// Has lists or everything read anew.
     Reload(ReloadWhat),
 }
@@ -223,56 +226,6 @@ pub struct ScriptSpec {
     pub queue_size: usize,
 }
 
-/// Address lists of a MikroTik router, over its API. At least one list.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct RouterSpec {
-    /// The router's IP address, and the port of its API. Port 8728 if none is given.
-    pub address: String,
-    /// User name there.
-    pub username: String,
-    /// Password of that user.
-    pub password: RouterPassword,
-    /// Time that connecting and logging in may take. Default 5s, from 1s to 5m.
-    pub connect_timeout: Text<TimeSpan>,
-    /// Time that a command may take on its way there. Default 5s, from 1s to 5m.
-    pub send_timeout: Text<TimeSpan>,
-    /// Time that its answer may take besides. Default 5s, from 1s to 5m.
-    pub receive_timeout: Text<TimeSpan>,
-    /// The list for IPv4 addresses; empty: they are ignored.
-    pub address_list4: String,
-    /// The list for IPv6 addresses.
-    pub address_list6: String,
-    /// Beginning of the comments of our entries. Default `fdns`.
-    pub comment_prefix: String,
-    /// Name of their owner in these comments.
-    pub owner: String,
-    /// Least time that an address stays, in seconds. Default 60.
-    pub min_ttl: u32,
-    /// Longest time. Default 3600.
-    pub max_ttl: u32,
-    /// This time instead, whatever the answer says; 0: until it is removed. Default: none.
-    pub fixed_ttl: Option<u32>,
-    /// Addresses and networks that are in the lists whatever is asked. At most 16384.
-    pub persistent: Vec<String>,
-    /// True if our entries are removed at the end. Default true.
-    pub cleanup_on_shutdown: bool,
-    /// Answers that wait; at the cap the newest is dropped and counted. Default 1024, at most
-    /// 65536.
-    pub queue_size: usize,
-}
-
-/// A password that no log shows.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct RouterPassword(pub String);
-
-impl fmt::Debug for RouterPassword {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(hidden)")
-    }
-}
-
 /// Files that are fetched, one after the other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -391,30 +344,6 @@ impl Default for ScriptSpec {
     }
 }
 
-impl Default for RouterSpec {
-    fn default() -> Self {
-        let five = Text(TimeSpan(Duration::from_secs(5)));
-        Self {
-            address: String::new(),
-            username: String::new(),
-            password: RouterPassword::default(),
-            connect_timeout: five,
-            send_timeout: five,
-            receive_timeout: five,
-            address_list4: String::new(),
-            address_list6: String::new(),
-            comment_prefix: "fdns".into(),
-            owner: String::new(),
-            min_ttl: 60,
-            max_ttl: 3600,
-            fixed_ttl: None,
-            persistent: Vec::new(),
-            cleanup_on_shutdown: true,
-            queue_size: 1024,
-        }
-    }
-}
-
 impl Default for DownloadSpec {
     fn default() -> Self {
         Self {
@@ -441,6 +370,7 @@ impl EffectSpec {
             Self::Script(_) => "script",
             Self::Download(_) => "download",
             Self::RosAddressList(_) => "ros_address_list",
+            Self::RosRoute(_) => "ros_route",
             Self::Reload(_) => "reload",
         }
     }

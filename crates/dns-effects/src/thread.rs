@@ -11,7 +11,7 @@ use super::hook::HookEffect;
 use super::jobs::{self, JobBook};
 use super::orders::EffectOrder;
 use super::proxy_route::Detour;
-use super::router::{self, RouterEffect};
+use super::router::{self, RouteEffect, RouterEffect};
 use super::script::ScriptEffect;
 use super::settings::ReloadWhat;
 use super::{EffectFailure, OnReload};
@@ -35,6 +35,7 @@ pub(super) enum EffectAction {
     Download(DownloadEffect),
     Reload(ReloadWhat),
     Router(Box<RouterEffect>),
+    Routes(Box<RouteEffect>),
 }
 
 /// An effect with its queue.
@@ -97,6 +98,12 @@ async fn run(crew: EffectCrew) {
                 let (counts, queue) = (worker.counts, worker.queue);
                 let (reporter, closing) = (crew.reporter.clone(), crew.closing.clone());
                 all.spawn_local(router::serve(*effect, counts, queue, reporter, closing));
+                continue;
+            }
+            EffectAction::Routes(effect) => {
+                let (counts, queue) = (worker.counts, worker.queue);
+                let (reporter, closing) = (crew.reporter.clone(), crew.closing.clone());
+                all.spawn_local(router::serve_routes(*effect, counts, queue, reporter, closing));
                 continue;
             }
             action => EffectWorker { action, ..worker },
@@ -170,7 +177,7 @@ impl EffectAction {
         match self {
             Self::Hook(hook) => Some(&hook.proxy),
             Self::Download(download) => Some(&download.proxy),
-            Self::Script(_) | Self::Reload(_) | Self::Router(_) => None,
+            Self::Script(_) | Self::Reload(_) | Self::Router(_) | Self::Routes(_) => None,
         }
     }
 
@@ -195,7 +202,7 @@ impl EffectAction {
                 Ok(())
             }
             // Its task is another.
-            Self::Router(_) => Ok(()),
+            Self::Router(_) | Self::Routes(_) => Ok(()),
         }
     }
 }

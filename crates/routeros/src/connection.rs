@@ -111,6 +111,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> RouterConnection<S> {
         self.exchange(words).await.map(|(rows, _)| rows)
     }
 
+    /// The same, with the number of what was added.
+    pub async fn command_with_number(
+        &mut self,
+        words: &[&str],
+    ) -> Result<(Vec<RouterRow>, Option<String>), RouterFailure> {
+        let (rows, end) = self.exchange(words).await?;
+        Ok((rows, end.get("ret").map(str::to_owned)))
+    }
+
     async fn exchange(
         &mut self,
         words: &[&str],

@@ -12,3 +12,5 @@ pub use sentence::{BadSentence, SentenceReader, write_sentence};
 
 /// Port of the API without TLS.
 pub const API_PORT: u16 = 8728;
+/// Port of the API over TLS.
+pub const TLS_PORT: u16 = 8729;

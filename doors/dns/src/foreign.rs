@@ -116,6 +116,7 @@ impl ForeignConfig {
             | EffectSpec::HttpRequest(_)
             | EffectSpec::Script(_)
             | EffectSpec::RosAddressList(_)
+            | EffectSpec::RosRoute(_)
             | EffectSpec::Reload(_) => None,
         });
         downloads.flatten().map(|item| item.dir.as_path())
@@ -302,7 +303,7 @@ fn effects(compiled: &CompiledPipeline, complaints: &mut Vec<Complaint>) -> Effe
     let mut effects = Vec::new();
     for spec in &compiled.effects {
         let mut settings = spec.outward.settings();
-        if matches!(spec.outward, OutwardEffect::RosAddressList(_)) {
+        if matches!(spec.outward, OutwardEffect::RosAddressList(_) | OutwardEffect::RosRoute(_)) {
             // Comments on the router say whose its entries are.
             settings["owner"] = spec.name.clone().into();
         }

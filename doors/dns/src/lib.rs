@@ -72,6 +72,7 @@ pub use settings::cookies::{CookieMode, CookieSettings};
 pub use settings::ddr::DdrMode;
 pub use settings::doh::DohSettings;
 pub use settings::lookups::{FallbackSettings, StandbyRule, ViewSettings};
+pub use settings::pipeline_language::PipelineLanguage;
 pub use settings::rate_limit::{RateAction, RateLimitSettings};
 pub use settings::rebinding::RebindingSettings;
 pub use settings::response_rate_limit::ResponseRateLimitSettings;

@@ -15,6 +15,7 @@ pub(crate) mod guard;
 pub(crate) mod guard_defaults;
 pub(crate) mod lookups;
 pub(crate) mod networks;
+pub(crate) mod pipeline_language;
 pub(crate) mod rate_limit;
 pub(crate) mod rebinding;
 pub(crate) mod response_rate_limit;
@@ -32,6 +33,7 @@ use guard::GuardSettings;
 use guard_defaults::GuardDefaults;
 use lookups::{FallbackSettings, ViewSettings};
 use pipeline::records::{BadEntry, RedirectTable};
+use pipeline_language::PipelineLanguage;
 use policy::BlockStyle;
 use query_log::QueryLogChoice;
 use rate_limit::RateLimitSettings;
@@ -157,6 +159,10 @@ pub struct Settings {
     /// `upstreams`, `cache`, `local` and the like are not used. Questions enter at the sequence
     /// tagged `main`. Default: none.
     pub pipeline: Vec<serde_json::Value>,
+    /// Language of `pipeline`: `mosdns`, `oxidns`, or `auto`, which is OxiDNS' where a plugin uses
+    /// anything that only it has. They differ in what an end ends, in how upstreams that disagree
+    /// are judged, and in questions that nothing answers. Default `auto`.
+    pub pipeline_language: PipelineLanguage,
     /// True if what the cache holds is kept in the state folder (`dns-cache`, readable by its owner
     /// only) while Tidegate does not run. Default true.
     pub keep_cache: bool,
@@ -220,6 +226,7 @@ impl Default for Settings {
             tcp_connections: 1024,
             tcp_connections_per_client: 32,
             pipeline: Vec::new(),
+            pipeline_language: PipelineLanguage::Auto,
             keep_cache: true,
             query_log: None,
             foreign: None,

@@ -104,7 +104,7 @@ fn what_is_not_built_yet_is_refused_not_ignored() {
             "dns: { listen: [\"udp://127.0.0.1:53\"], upstreams: [1.1.1.1], pipeline: [{ type: forward }] }",
             "pipeline",
         ),
-        ("plugins: [{ tag: a, type: ros_route, args: { address: x } }]", "not yet"),
+        ("plugins: [{ tag: a, type: upgrade, args: {} }]", "not yet"),
     ] {
         let (said, code) = check(yaml);
         assert_eq!(code, Some(1), "accepted: {yaml}");

@@ -89,6 +89,11 @@ impl ListedNetwork {
         Self { address, bits: if address.is_ipv4() { 32 } else { 128 } }
     }
 
+    /// True if every address of its family is in it.
+    pub(super) const fn is_everything(&self) -> bool {
+        self.bits == 0
+    }
+
     /// The same with its bits, whatever they are.
     pub(super) fn in_full(&self) -> String {
         format!("{}/{}", self.address, self.bits)

@@ -1,30 +1,28 @@
 //! The task that speaks to one router: orders in their turn, what is set put right now and then,
 //! and our entries removed at the end.
 //!
-//! Where the router is not reached, it is left alone for a while: orders fail at once, and their
-//! addresses are written when they are seen next.
+//! Where the router is not reached, orders fail at once, and their addresses are written when they
+//! are seen next.
 
 use super::entries::{EntryKind, EntryLife, ListedNetwork, WrittenEntries, network};
+use super::link::RouterLink;
 use super::spec::RouterEffect;
 use crate::EffectFailure;
 use crate::counts::{EffectCounts, FailureReporter};
 use crate::event::EffectOccurrence;
 use crate::orders::EffectOrder;
-use routeros::{RouterConnection, RouterFailure, RouterRow};
+use routeros::{RouterFailure, RouterRow};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval};
 use transport::Drain;
 use vocab::Now;
 
 /// Time between two looks at what is set.
 const RECONCILE_EVERY: Duration = Duration::from_mins(3);
-/// So long a router that was not reached is left alone.
-const REST: Duration = Duration::from_secs(5);
 /// A whole list takes longer than a command.
 const LIST_TIMES: u32 = 12;
 
@@ -32,10 +30,8 @@ const LIST_TIMES: u32 = 12;
 struct RouterSession {
     effect: RouterEffect,
     counts: Arc<EffectCounts>,
-    connection: Option<RouterConnection<TcpStream>>,
+    link: RouterLink,
     written: WrittenEntries,
-    /// Not before then.
-    resting: Option<Instant>,
 }
 
 /// Carries out orders until it is closed, and all that wait; then cleans up, if it is to.
@@ -47,12 +43,12 @@ pub(crate) async fn serve(
     closing: Drain,
 ) {
     let has_persistent = !effect.persistent.is_empty();
+    let link = RouterLink::new(effect.access.clone());
     let mut session = RouterSession {
         effect,
         counts: Arc::clone(&counts),
-        connection: None,
+        link,
         written: WrittenEntries::default(),
-        resting: None,
     };
     let mut reconciling = interval(RECONCILE_EVERY);
     reconciling.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -91,7 +87,7 @@ pub(crate) async fn serve(
     }
 }
 
-const fn folder(address: IpAddr) -> &'static str {
+pub(super) const fn folder(address: IpAddr) -> &'static str {
     if address.is_ipv4() { "/ip" } else { "/ipv6" }
 }
 
@@ -101,7 +97,7 @@ impl RouterSession {
         if of.rcode != Some(0) {
             return Ok(());
         }
-        let life = self.effect.life(of.ttl_s);
+        let life = self.effect.life.of(of.ttl_s);
         let name = of.question.as_ref().map(|it| &*it.name);
         let mut outcome = Ok(());
         for (index, address) in of.addresses.iter().map(IpAddr::to_canonical).enumerate() {
@@ -119,7 +115,7 @@ impl RouterSession {
                 Ok(()) => self.written.note(address, life, now),
                 Err(why) => {
                     self.written.forget(address);
-                    let is_lost = self.connection.is_none();
+                    let is_lost = self.link.is_lost();
                     outcome = Err(why);
                     if is_lost {
                         break;
@@ -150,10 +146,10 @@ impl RouterSession {
         let add = format!("{menu}/add");
         let mut words = vec![add.as_str(), &list, &address, &comment];
         words.extend(timeout.as_deref());
-        match self.command(&words, 1).await {
+        match self.link.command(&words, 1).await {
             Ok(_) => return Ok(()),
             Err(RouterFailure::Trap(why)) if why.contains("already have") => {}
-            Err(why) => return Err(self.failed(&why)),
+            Err(why) => return Err(self.link.failed(&why)),
         }
         for row in self.find(entry).await? {
             let is_ours = self.effect.owner.kind_of(row.get("comment")).is_some();
@@ -161,7 +157,7 @@ impl RouterSession {
             let (set, id) = (format!("{menu}/set"), format!("=.id={id}"));
             let mut words = vec![set.as_str(), &id, &comment];
             words.extend(timeout.as_deref());
-            self.command(&words, 1).await.map_err(|why| self.failed(&why))?;
+            self.link.command(&words, 1).await.map_err(|why| self.link.failed(&why))?;
         }
         Ok(())
     }
@@ -174,7 +170,7 @@ impl RouterSession {
         // Routers show the bits of an IPv6 address always.
         let (plain, full) = (format!("?address={entry}"), format!("?address={}", entry.in_full()));
         let words = [print.as_str(), "=.proplist=.id,comment", &list, &plain, &full, "?#|", "?#&"];
-        self.command(&words, 1).await.map_err(|why| self.failed(&why))
+        self.link.command(&words, 1).await.map_err(|why| self.link.failed(&why))
     }
 
     /// Every entry of our lists, with its family's folder.
@@ -186,7 +182,11 @@ impl RouterSession {
             let (print, list) =
                 (format!("{folder}/firewall/address-list/print"), format!("?list={list}"));
             let words = [print.as_str(), "=.proplist=.id,address,comment", &list];
-            let rows = self.command(&words, LIST_TIMES).await.map_err(|why| self.failed(&why))?;
+            let rows = self
+                .link
+                .command(&words, LIST_TIMES)
+                .await
+                .map_err(|why| self.link.failed(&why))?;
             all.extend(rows.into_iter().map(|row| (folder, row)));
         }
         Ok(all)
@@ -228,70 +228,13 @@ impl RouterSession {
             let Some(id) = row.get(".id") else { continue };
             let (remove, id) =
                 (format!("{folder}/firewall/address-list/remove"), format!("=.id={id}"));
-            match self.command(&[&remove, &id], 1).await {
+            match self.link.command(&[&remove, &id], 1).await {
                 // It has run out meanwhile.
                 Err(RouterFailure::Trap(why)) if why.contains("no such item") => {}
                 Ok(_) => {}
-                Err(why) => return Err(self.failed(&why)),
+                Err(why) => return Err(self.link.failed(&why)),
             }
         }
         Ok(())
     }
-
-    /// Has a command carried out, over a connection that is there or is made.
-    async fn command(
-        &mut self,
-        words: &[&str],
-        times: u32,
-    ) -> Result<Vec<RouterRow>, RouterFailure> {
-        let limit = self.effect.command_timeout * times;
-        // A kept connection may have been closed meanwhile: it is tried once more over a new one.
-        let was_kept = self.connection.is_some();
-        let mut outcome = self.attempt(words, limit).await;
-        let is_closed = |why: &std::io::Error| why.kind() != std::io::ErrorKind::TimedOut;
-        if was_kept && matches!(&outcome, Err(RouterFailure::Io(why)) if is_closed(why)) {
-            outcome = self.attempt(words, limit).await;
-        }
-        outcome
-    }
-
-    async fn attempt(
-        &mut self,
-        words: &[&str],
-        limit: Duration,
-    ) -> Result<Vec<RouterRow>, RouterFailure> {
-        let mut connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => self.connect().await?,
-        };
-        let done = timeout(limit, connection.command(words)).await;
-        let outcome = done.unwrap_or_else(|_| Err(timed_out()));
-        let is_usable = outcome.as_ref().err().is_none_or(RouterFailure::leaves_connection);
-        self.connection = is_usable.then_some(connection);
-        outcome
-    }
-
-    async fn connect(&mut self) -> Result<RouterConnection<TcpStream>, RouterFailure> {
-        if self.resting.is_some_and(|until| Instant::now() < until) {
-            let why = "it was not reached a moment ago";
-            return Err(RouterFailure::Io(std::io::Error::other(why)));
-        }
-        let effect = &self.effect;
-        let connect = async {
-            let stream = TcpStream::connect(effect.address).await?;
-            RouterConnection::log_in(stream, &effect.username, &effect.password).await
-        };
-        let done = timeout(effect.connect_timeout, connect).await;
-        let outcome = done.unwrap_or_else(|_| Err(timed_out()));
-        self.resting = outcome.is_err().then(|| Instant::now() + REST);
-        outcome
-    }
-
-    fn failed(&self, why: &RouterFailure) -> EffectFailure {
-        EffectFailure::new(format!("{}: {why}", self.effect.address))
-    }
-}
-
-fn timed_out() -> RouterFailure {
-    RouterFailure::Io(std::io::ErrorKind::TimedOut.into())
 }

@@ -11,5 +11,6 @@ mod support;
 mod detour;
 mod jobs;
 mod router;
+mod routes;
 mod sets;
 mod web;

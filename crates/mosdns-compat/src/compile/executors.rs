@@ -237,14 +237,23 @@ impl<'f> ExecutorNeeds<'f> {
     /// The same with what its files hold.
     fn with_files(&self, outward: &OutwardEffect) -> OutwardEffect {
         let mut outward = outward.clone();
-        if let OutwardEffect::RosAddressList(lists) = &mut outward {
-            for file in std::mem::take(&mut lists.persistent_files) {
-                self.sets.for_each_line(&file, |line| {
-                    let address = without_comment(line).trim();
-                    lists.persistent.extend((!address.is_empty()).then(|| address.to_owned()));
-                    Ok::<(), std::convert::Infallible>(())
-                });
-            }
+        let (files, persistent) = match &mut outward {
+            OutwardEffect::RosAddressList(it) => (&mut it.persistent_files, &mut it.persistent),
+            OutwardEffect::RosRoute(it) => (&mut it.persistent_files, &mut it.persistent),
+            OutwardEffect::Ipset(_)
+            | OutwardEffect::Nftset(_)
+            | OutwardEffect::HttpRequest(_)
+            | OutwardEffect::Script(_)
+            | OutwardEffect::Download(_)
+            | OutwardEffect::Reload
+            | OutwardEffect::ReloadProvider(_) => return outward,
+        };
+        for file in std::mem::take(files) {
+            self.sets.for_each_line(&file, |line| {
+                let address = without_comment(line).trim();
+                persistent.extend((!address.is_empty()).then(|| address.to_owned()));
+                Ok::<(), std::convert::Infallible>(())
+            });
         }
         outward
     }
@@ -271,7 +280,9 @@ impl<'f> ExecutorNeeds<'f> {
                 }
             },
             // What the rest answers is what it is told of.
-            OutwardEffect::RosAddressList(_) => Op::Effect { effect, phase: EffectTiming::End },
+            OutwardEffect::RosAddressList(_) | OutwardEffect::RosRoute(_) => {
+                Op::Effect { effect, phase: EffectTiming::End }
+            }
             OutwardEffect::Ipset(_)
             | OutwardEffect::Nftset(_)
             | OutwardEffect::Download(_)

@@ -153,9 +153,10 @@ impl<'f> JobDraft<'_, 'f> {
 
 fn runs_alone(outward: &OutwardEffect) -> bool {
     match outward {
-        OutwardEffect::Ipset(_) | OutwardEffect::Nftset(_) | OutwardEffect::RosAddressList(_) => {
-            false
-        }
+        OutwardEffect::Ipset(_)
+        | OutwardEffect::Nftset(_)
+        | OutwardEffect::RosAddressList(_)
+        | OutwardEffect::RosRoute(_) => false,
         OutwardEffect::HttpRequest(_)
         | OutwardEffect::Script(_)
         | OutwardEffect::Download(_)

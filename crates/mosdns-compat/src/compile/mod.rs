@@ -18,7 +18,7 @@ pub use describe::describe;
 pub use specs::{
     CACHES_MAX, COLLECTORS_MAX, CacheSpec, EFFECTS_MAX, EffectSpec, EntryPoint, EntrySpec,
     GROUPS_MAX, GroupSpec, JobSpec, LEARNED_SETS_MAX, LearnedSpec, MEMORIES_MAX, MemorySpec,
-    SELECTORS_MAX, SelectorSpec, ServerProtocol, ServerSpec,
+    SELECTORS_MAX, SelectorSpec, ServerProtocol, ServerSpec, bytes_of_answers,
 };
 
 use crate::language::{

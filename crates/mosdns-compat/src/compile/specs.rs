@@ -129,8 +129,13 @@ pub struct CacheSpec {
 impl CacheSpec {
     /// Bytes to be given to a cache of so many answers, at least a mebibyte.
     pub fn bytes(&self) -> u64 {
-        self.entries.saturating_mul(ENTRY_BYTES).max(1 << 20)
+        bytes_of_answers(self.entries)
     }
+}
+
+/// Bytes to be given to a cache of so many answers, at least a mebibyte.
+pub fn bytes_of_answers(entries: u64) -> u64 {
+    entries.saturating_mul(ENTRY_BYTES).max(1 << 20)
 }
 
 /// A memory of names by address.

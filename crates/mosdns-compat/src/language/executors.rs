@@ -172,11 +172,11 @@ pub(super) fn read(
         return read_outward(name, args, place, notes).map(Executor::Outward);
     }
     if let "http_request" | "script" | "ipset" | "nftset" | "download" | "reload"
-    | "ros_address_list" = name
+    | "ros_address_list" | "ros_route" = name
     {
         return read_outward(name, args, place, notes).map(Executor::Outward);
     }
-    if let "ros_route" | "upgrade" = name {
+    if name == "upgrade" {
         not_yet(name, place, notes);
         return None;
     }

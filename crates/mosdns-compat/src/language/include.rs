@@ -22,6 +22,8 @@ pub const INCLUDES_MAX: usize = 256;
 #[derive(Debug)]
 pub(super) struct SourceDocument<'v> {
     pub(super) value: Cow<'v, Value>,
+    /// The value as it is written, where variables were put in.
+    written: Option<Value>,
     pub(super) position: SourcePosition,
 }
 
@@ -29,17 +31,26 @@ impl SourceDocument<'_> {
     /// Returns its value under `key`, if that says anything. mosdns does not look at upper and
     /// lower case.
     pub(super) fn get(&self, key: &str, dialect: Dialect) -> Option<&Value> {
-        let map = self.value.as_object()?;
-        let (_, value) = map.iter().find(|(written, _)| match dialect {
-            Dialect::Mosdns => written.eq_ignore_ascii_case(key),
-            Dialect::Oxidns => *written == key,
-        })?;
-        (!value.is_null()).then_some(value)
+        entry(&self.value, key, dialect)
+    }
+
+    /// The plugins as they are written, without the values of variables.
+    pub(super) fn written_plugins(&self, dialect: Dialect) -> Option<&Value> {
+        entry(self.written.as_ref().unwrap_or(&self.value), "plugins", dialect)
     }
 
     pub(super) fn plugins(&self, notes: &ReadNotes) -> Option<&Value> {
         self.get("plugins", notes.dialect)
     }
+}
+
+fn entry<'v>(value: &'v Value, key: &str, dialect: Dialect) -> Option<&'v Value> {
+    let map = value.as_object()?;
+    let (_, value) = map.iter().find(|(written, _)| match dialect {
+        Dialect::Mosdns => written.eq_ignore_ascii_case(key),
+        Dialect::Oxidns => *written == key,
+    })?;
+    (!value.is_null()).then_some(value)
 }
 
 /// `main` and all that it includes, what is included first.
@@ -50,7 +61,8 @@ pub(super) fn gather<'v>(
 ) -> Result<Vec<SourceDocument<'v>>, Vec<Complaint>> {
     let mut gathering =
         IncludeGathering { dialect, files, documents: Vec::new(), complaints: Vec::new() };
-    let main = SourceDocument { value: Cow::Borrowed(main), position: SourcePosition::default() };
+    let position = SourcePosition::default();
+    let main = SourceDocument { value: Cow::Borrowed(main), written: None, position };
     gathering.add(main, "", 0);
     if gathering.complaints.is_empty() {
         Ok(gathering.documents)
@@ -69,12 +81,16 @@ struct IncludeGathering<'f, 'v> {
 impl<'v> IncludeGathering<'_, 'v> {
     /// The document with the variables that it names; nothing where one is missing.
     fn with_variables(&mut self, document: SourceDocument<'v>) -> Option<SourceDocument<'v>> {
-        let SourceDocument { value, position } = document;
+        let SourceDocument { value, position, .. } = document;
         if self.dialect == Dialect::Mosdns {
-            return Some(SourceDocument { value, position });
+            return Some(SourceDocument { value, written: None, position });
         }
+        let before = value.clone();
         match environment::expand(value, &position, self.files) {
-            Ok(value) => Some(SourceDocument { value, position }),
+            Ok(value) => {
+                let written = (*value != *before).then(|| before.into_owned());
+                Some(SourceDocument { value, written, position })
+            }
             Err(complaints) => {
                 self.complaints.extend(complaints);
                 None
@@ -111,11 +127,9 @@ impl<'v> IncludeGathering<'_, 'v> {
                 Ok(value) => {
                     let place = item.position.included(&path);
                     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-                    self.add(
-                        SourceDocument { value: Cow::Owned(value), position: place },
-                        folder,
-                        depth + 1,
-                    );
+                    let document =
+                        SourceDocument { value: Cow::Owned(value), written: None, position: place };
+                    self.add(document, folder, depth + 1);
                 }
                 Err(why) => {
                     let complaint = item.position.complaint(format!("{path}: {}", why.message));

@@ -49,7 +49,7 @@ pub use packet_sets::{IpsetPlugin, NftTarget, NftsetPlugin};
 pub use plugins::{PLUGINS_MAX, Plugin, PluginKind};
 pub use position::{COMPLAINTS_MAX, PlacedWord, SourcePosition};
 pub use providers::{DatArgs, Provider, SetArgs};
-pub use router::{RosAddressList, RosPassword};
+pub use router::{RosAddressList, RosPassword, RosRoute, RosTls};
 pub use rules::{CalledMatcher, RULES_MAX, RuleAction, RuleTest, SequenceRule};
 pub use schedule::{CronJob, CronPlugin, CronTime};
 pub use selector::{AddressChoice, AddressProbe, IpSelectorPlugin, PrivateAddresses, SignedChoice};
@@ -151,10 +151,22 @@ pub fn is_foreign(document: &Value) -> bool {
 
 /// The foreign file that `document` is, or everything that is wrong with it.
 pub fn read(document: &Value, files: &dyn ForeignFiles) -> Result<ForeignFile, Vec<Complaint>> {
+    read_as(None, document, files)
+}
+
+/// The same for a file whose language is known; [`read`] tells it by what the file uses.
+pub fn read_as(
+    known: Option<Dialect>,
+    document: &Value,
+    files: &dyn ForeignFiles,
+) -> Result<ForeignFile, Vec<Complaint>> {
     if let Some(complaint) = detect::older_version(document) {
         return Err(vec![complaint]);
     }
-    let (dialect, because, documents) = dialect(document, files)?;
+    let (dialect, because, documents) = match known {
+        Some(known) => (known, None, include::gather(document, known, files)?),
+        None => dialect(document, files)?,
+    };
     let notes = ReadNotes::new(dialect);
     let mut own = frame::FileFrame::default();
     for document in &documents {
@@ -171,6 +183,38 @@ pub fn read(document: &Value, files: &dyn ForeignFiles) -> Result<ForeignFile, V
     let warnings = notes.finish()?;
     let frame::FileFrame { log, api, runtime } = own;
     Ok(ForeignFile { dialect, because, log, api, runtime, plugins, warnings })
+}
+
+/// A plugin as it is written, before variables are put in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrittenPlugin {
+    /// Where it stands; [`Plugin::position`] of what it was read as.
+    pub position: SourcePosition,
+    /// Its text.
+    pub value: Value,
+}
+
+/// The plugins of a file as they are written, included ones first.
+pub fn written_plugins(
+    dialect: Dialect,
+    document: &Value,
+    files: &dyn ForeignFiles,
+) -> Result<Vec<WrittenPlugin>, Vec<Complaint>> {
+    let mut plugins = Vec::new();
+    for document in include::gather(document, dialect, files)? {
+        let place = document.position.below("plugins");
+        match document.written_plugins(dialect) {
+            Some(Value::Array(items)) => {
+                plugins.extend(items.iter().enumerate().map(|(index, value)| WrittenPlugin {
+                    position: place.below(index),
+                    value: value.clone(),
+                }));
+            }
+            Some(value) => plugins.push(WrittenPlugin { position: place, value: value.clone() }),
+            None => {}
+        }
+    }
+    Ok(plugins)
 }
 
 type Told<'v> = (Dialect, Option<DialectEvidence>, Vec<include::SourceDocument<'v>>);

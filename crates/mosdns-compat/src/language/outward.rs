@@ -7,7 +7,7 @@
 use super::network::{proxy, usual_proxy};
 use super::packet_sets::{IpsetPlugin, NftsetPlugin, ipset, nftset, quick_ipset, quick_nftset};
 use super::position::{PlacedWord, ReadNotes, SourcePosition};
-use super::router::RosAddressList;
+use super::router::{RosAddressList, RosRoute};
 use super::spans::written;
 use super::tree::{ConfigSection, UnknownKeys, texts_of};
 use super::words::SetWords;
@@ -32,6 +32,8 @@ pub enum OutwardEffect {
     Download(DownloadPlugin),
     /// Adds them to address lists of a router.
     RosAddressList(Box<RosAddressList>),
+    /// Adds routes to them there.
+    RosRoute(Box<RosRoute>),
     /// Reads the configuration anew.
     Reload,
     /// Reads lists anew, by their tags.
@@ -156,6 +158,7 @@ impl OutwardEffect {
             Self::Script(it) => ("script", json!(it)),
             Self::Download(it) => ("download", json!(it)),
             Self::RosAddressList(it) => ("ros_address_list", json!(it)),
+            Self::RosRoute(it) => ("ros_route", json!(it)),
             Self::Reload => ("reload", json!({ "what": "everything" })),
             Self::ReloadProvider(tags) => {
                 let names: Vec<&str> = tags.iter().map(|it| it.text.as_str()).collect();
@@ -222,6 +225,10 @@ pub(super) fn read(
         "ros_address_list" => {
             let it = RosAddressList::read(&mut section);
             (it.map(|it| OutwardEffect::RosAddressList(Box::new(it))), UnknownKeys::Refused)
+        }
+        "ros_route" => {
+            let it = RosRoute::read(&mut section);
+            (it.map(|it| OutwardEffect::RosRoute(Box::new(it))), UnknownKeys::Refused)
         }
         _ => (None, UnknownKeys::AsUsual),
     };

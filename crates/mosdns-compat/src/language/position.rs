@@ -50,6 +50,11 @@ impl SourcePosition {
         self.file.as_ref().map_or(&self.keys, |it| &it.at)
     }
 
+    /// Where it stands in its own file, whichever that is.
+    pub fn keys_of_file(&self) -> &str {
+        &self.keys
+    }
+
     /// The included file it stands in, as written; none for the main file.
     pub fn file(&self) -> Option<&str> {
         self.file.as_ref().map(|it| it.name.as_str())

@@ -283,7 +283,6 @@ fn servers_listen_where_the_peers_do() {
 #[test]
 fn what_is_not_built_yet_says_so() {
     for plugin in [
-        "{ tag: a, type: ros_route, args: {} }",
         "{ tag: a, type: upgrade }",
         "{ tag: a, type: forward, args: { upstreams: [ { addr: \"sdns://AQ\" } ] } }",
     ] {
