@@ -14,7 +14,7 @@ pub(crate) mod overrides;
 pub(crate) mod pools;
 pub(crate) mod requests;
 pub(crate) mod session;
-pub(crate) mod settings;
+mod settings;
 pub(crate) mod state;
 mod stores;
 pub(crate) mod why;

@@ -79,8 +79,8 @@ pub trait ProgramControl: Send + Sync + 'static {
     /// does; or says why not, and changes nothing.
     fn change_settings(&self, changes: &[SettingEdit]) -> Result<ReloadOutcome, SettingsRefusal>;
 
-    /// Adds a list, removes one that was added so, or switches one off or on, and takes that over as
-    /// a reload does; or says why not, and changes nothing.
+    /// Adds a list, removes one that was added so, or switches one off or on, and takes that over
+    /// as a reload does; or says why not, and changes nothing.
     fn change_lists(&self, change: &ListChange) -> Result<ReloadOutcome, SettingsRefusal>;
 
     /// Own rules.
@@ -254,7 +254,7 @@ pub enum OrderClients {
     Everyone,
     /// The one with this address.
     Address(IpAddr),
-    /// Those of a profile.
+    /// Clients of a profile.
     Profile(String),
 }
 

@@ -3,7 +3,6 @@
 //! Every error of the API is this, as JSON: `{"error", "remedy"}`. Made by the gate and the
 //! handlers.
 
-use crate::api::settings::SEE;
 use crate::control::SettingsRefusal;
 use crate::model::ApiProblem;
 use axum::Json;
@@ -11,6 +10,10 @@ use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use ledger::ReadError;
+
+/// Where names and forms of settings are.
+pub(crate) const SEE: &str =
+    "`tidegate ctl config` shows the configuration, `tidegate schema` every setting";
 
 /// Why a request is not answered as it wished.
 #[derive(Debug)]

@@ -95,14 +95,12 @@ impl MadeSettings {
                 let place = self.list_place(name)?.ok_or_else(|| absent(name))?;
                 self.edited(&format!("policy.lists[{place}]"), None)
             }
-            MadeChange::SwitchOff(name) => match self.off_place(name)? {
-                Some(_) => Ok(self.text.clone()),
-                None => {
-                    let place = items(&self.tree()?, "lists_off").len();
-                    let value = Json::from(name.as_str()).to_string();
-                    self.edited(&format!("policy.lists_off[{place}]"), Some(&value))
-                }
-            },
+            MadeChange::SwitchOff(name) if self.off_place(name)?.is_some() => Ok(self.text.clone()),
+            MadeChange::SwitchOff(name) => {
+                let place = items(&self.tree()?, "lists_off").len();
+                let value = Json::from(name.as_str()).to_string();
+                self.edited(&format!("policy.lists_off[{place}]"), Some(&value))
+            }
             MadeChange::SwitchOn(name) => {
                 let place = self.off_place(name)?.ok_or_else(|| absent(name))?;
                 self.edited(&format!("policy.lists_off[{place}]"), None)
@@ -190,24 +188,24 @@ mod tests {
         MadeSettings { path: "/state/dashboard.yaml".into(), text: text.into() }
     }
 
-    fn with(settings: &MadeSettings, change: MadeChange) -> MadeSettings {
-        MadeSettings { text: settings.changed(&change).unwrap(), ..settings.clone() }
+    fn with(settings: &MadeSettings, change: &MadeChange) -> MadeSettings {
+        MadeSettings { text: settings.changed(change).unwrap(), ..settings.clone() }
     }
 
     #[test]
     fn lists_come_go_and_are_switched_with_comments_kept() {
         let ads = json!({ "name": "ads", "url": "https://lists.example/ads.txt" });
         let blank = MadeSettings::blank(Path::new("/state"));
-        let first = with(&blank, MadeChange::AddList(ads));
+        let first = with(&blank, &MadeChange::AddList(ads));
         assert!(first.text.starts_with("# Settings made") && first.has_list("ads"), "{first:?}");
         let rules = json!({ "name": "a: #b", "rules": ["||x.example^ # no", "@@||y.example^"] });
-        let second = with(&first, MadeChange::AddList(rules));
+        let second = with(&first, &MadeChange::AddList(rules));
         assert!(second.has_list("a: #b"), "{second:?}");
-        let off = with(&second, MadeChange::SwitchOff("starter".into()));
-        assert_eq!(with(&off, MadeChange::SwitchOff("starter".into())), off, "once is enough");
-        let on = with(&off, MadeChange::SwitchOn("starter".into()));
+        let off = with(&second, &MadeChange::SwitchOff("starter".into()));
+        assert_eq!(with(&off, &MadeChange::SwitchOff("starter".into())), off, "once is enough");
+        let on = with(&off, &MadeChange::SwitchOn("starter".into()));
         assert!(!on.text.contains("starter"), "{on:?}");
-        let gone = with(&on, MadeChange::RemoveList("ads".into()));
+        let gone = with(&on, &MadeChange::RemoveList("ads".into()));
         assert!(!gone.has_list("ads") && gone.has_list("a: #b"), "{gone:?}");
         for change in [MadeChange::RemoveList("ads".into()), MadeChange::SwitchOn("starter".into())]
         {

@@ -66,33 +66,38 @@ pub fn ctl(state: &Path, command: &CtlCommand) -> Result<(), CommandFailure> {
     if !status.is_success() {
         return Err(refused(&answer));
     }
+    print_answer(command, &answer);
+    Ok(())
+}
+
+/// Prints the answer to a command.
+fn print_answer(command: &CtlCommand, answer: &Json) {
     match command {
-        CtlCommand::Status { json: false } => print_status(&answer),
+        CtlCommand::Status { json: false } => print_status(answer),
         CtlCommand::Status { json: true } => println!("{answer:#}"),
-        CtlCommand::Reload | CtlCommand::Set(_) | CtlCommand::Unset(_) => print_reload(&answer),
-        CtlCommand::Config => config::print_text(&answer),
-        CtlCommand::Get(_) => config::print_value(&answer),
+        CtlCommand::Reload | CtlCommand::Set(_) | CtlCommand::Unset(_) => print_reload(answer),
+        CtlCommand::Config => config::print_text(answer),
+        CtlCommand::Get(_) => config::print_value(answer),
         CtlCommand::Pause { .. } => {
             println!("everything passes until {}", answer["paused_until"].as_str().unwrap_or("?"));
         }
         CtlCommand::Resume => println!("the policy decides again"),
-        CtlCommand::Allow(_) => overrides::print(Action::Pass, &answer),
+        CtlCommand::Allow(_) => overrides::print(Action::Pass, answer),
         CtlCommand::Allows => overrides::print_all(Action::Pass, &answer["allows"]),
-        CtlCommand::Block(_) => overrides::print(Action::Block, &answer),
+        CtlCommand::Block(_) => overrides::print(Action::Block, answer),
         CtlCommand::Blocks => overrides::print_all(Action::Block, &answer["blocks"]),
         CtlCommand::Unblock(what) => {
             println!("{} is no longer blocked by hand: the lists decide again", what.host);
         }
-        CtlCommand::Inspected => print_inspected(&answer),
+        CtlCommand::Inspected => print_inspected(answer),
         CtlCommand::Revoke(what) => {
             println!("{} is no longer let through: the lists decide again", what.host);
         }
-        CtlCommand::Pools { .. } | CtlCommand::Server { .. } => pools::print(&answer),
-        CtlCommand::Purge(_) => print_purged(&answer),
+        CtlCommand::Pools { .. } | CtlCommand::Server { .. } => pools::print(answer),
+        CtlCommand::Purge(_) => print_purged(answer),
         // They have answered by themselves.
         CtlCommand::Cache(_) | CtlCommand::Top(_) | CtlCommand::Trace(_) => {}
     }
-    Ok(())
 }
 
 /// Lists what the HTTP caches have stored.

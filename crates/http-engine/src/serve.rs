@@ -243,7 +243,9 @@ impl Error for UnansweredRequest {}
 /// failed.
 fn ended(outcome: Result<(), hyper::Error>) -> Result<(), ServeError> {
     match outcome {
-        Err(why) if why.source().is_some_and(|it| it.is::<UnansweredRequest>()) => Ok(()),
+        Err(why) if why.source().is_some_and(<dyn std::error::Error>::is::<UnansweredRequest>) => {
+            Ok(())
+        }
         outcome => outcome.map_err(|why| ServeError::Http(EngineError::Hyper(why))),
     }
 }

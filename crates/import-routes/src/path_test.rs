@@ -108,6 +108,7 @@ impl PathTest {
     }
 
     /// The same as an expression, which a root of whole paths needs.
+    #[must_use]
     pub fn as_expression(&self) -> Self {
         match self {
             Self::Prefix(prefix) if !self.is_any() => {

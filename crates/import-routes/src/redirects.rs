@@ -196,9 +196,7 @@ pub fn substitution(
         to.push_str(&literal(&rest[..at]));
         let behind = &rest[at + sign.len_utf8()..];
         let digit = behind.chars().next().and_then(|it| it.to_digit(10));
-        let Some(number) = digit.filter(|it| (*it as usize) < groups && *it > 0) else {
-            return None;
-        };
+        let number = digit.filter(|it| (*it as usize) < groups && *it > 0)?;
         to.push_str(&subject.group(&(number + shift).to_string()));
         rest = &behind[1..];
     }

@@ -55,11 +55,9 @@ impl LogOutput {
     pub(crate) fn reopen(&mut self, destination: &LogDestination) {
         match (self, destination.open()) {
             (Self::Syslog(server), _) => server.reopen(),
-            // It looks for the socket at each entry.
-            (Self::Journal(_), _) => {}
             (open @ Self::File(..), Ok(fresh)) => *open = fresh,
-            // The old file is better than none.
-            (Self::File(..), Err(_)) => {}
+            // The journal is looked for at each entry, and the old file is better than none.
+            (Self::Journal(_), _) | (Self::File(..), Err(_)) => {}
         }
     }
 }

@@ -12,7 +12,7 @@ pub(crate) struct RuleCondition<'f> {
     pub(crate) names: Option<NameTest<'f>>,
     pub(crate) clients: Option<(TestSense, &'f SetWords)>,
     pub(crate) types: Option<&'f [u16]>,
-    /// Whether there must be an answer, or none.
+    /// Presence of an answer, or absence.
     pub(crate) answer: Option<TestSense>,
     /// Clients over this rate.
     pub(crate) limit: Option<&'f RateLimit>,

@@ -28,9 +28,9 @@ const SERVFAIL: u16 = 2;
 pub(crate) enum PlainRule {
     /// Settings do this by themselves: they end at the first answer.
     Understood,
-    /// It writes a line or counts; the request log has every question.
+    /// Writes a line or counts; the request log has every question.
     Logged,
-    /// It is never reached, or its matches never hold.
+    /// Never reached, or its matches never hold.
     Dead,
 }
 
@@ -45,11 +45,11 @@ pub(crate) struct WalkedFlow<'f> {
 /// The way from one sequence to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SequenceUse {
-    /// It is run, and comes back.
+    /// Run, and comes back.
     Called,
-    /// It is jumped to, and comes back.
+    /// Jumped to, and comes back.
     Jumped,
-    /// It is gone to for good.
+    /// Gone to for good.
     Gone,
 }
 
@@ -276,7 +276,7 @@ pub(super) enum End {
     Return,
 }
 
-/// What an end ends.
+/// Extent of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunEnd {
     /// A sequence that something else follows.

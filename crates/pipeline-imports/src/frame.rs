@@ -1,4 +1,4 @@
-//! What stands around the plugins: log, control, threads, and what the reader warns of.
+//! Settings that stand around the plugins: log, control, threads, and what the reader warns of.
 
 use crate::PipelineDraft;
 use crate::book::PluginBook;

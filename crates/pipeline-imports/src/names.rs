@@ -120,7 +120,7 @@ fn add_words(
     add_sets(&words.sets, book, 0, found)
 }
 
-/// What can be no name matches nothing, there and here.
+/// Words that can be no name matches nothing, there and here.
 fn add_rules(rules: &[PlacedWord], found: &mut NamedRules) {
     found
         .names

@@ -23,6 +23,7 @@ use mosdns_compat::language::{
 };
 use pipeline::program::TestSense;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Settings in the making.
 struct SimpleBuilder<'b, 'f> {
@@ -41,12 +42,18 @@ struct SimpleBuilder<'b, 'f> {
     lists: Vec<Value>,
     style: Option<&'static str>,
     cache: Option<&'f CachePlugin>,
-    /// True once a step stood there that answers.
-    has_answers: bool,
-    has_blocks: bool,
-    has_ttl: bool,
-    has_limit: bool,
-    has_subnet: bool,
+    made: BTreeSet<MadePart>,
+}
+
+/// Part of the settings that a step has made already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum MadePart {
+    /// Something answers.
+    Answers,
+    Blocks,
+    Ttl,
+    Limit,
+    Subnet,
 }
 
 /// Outcome of a step: what is not the same here, or why no setting does it.
@@ -88,11 +95,7 @@ impl<'b, 'f> SimpleBuilder<'b, 'f> {
             lists: Vec::new(),
             style: None,
             cache: None,
-            has_answers: false,
-            has_blocks: false,
-            has_ttl: false,
-            has_limit: false,
-            has_subnet: false,
+            made: BTreeSet::new(),
         }
     }
 
@@ -125,7 +128,7 @@ impl<'b, 'f> SimpleBuilder<'b, 'f> {
             FlowStep::Cache(plugin) => ("dns.cache", self.cache(plugin)),
             FlowStep::Subnet(rule) => ("dns.client_subnet", self.subnet(rule)),
             FlowStep::Ttl(rule) => ("dns.cache", self.ttl(*rule)),
-            FlowStep::Final(source) => ("dns.upstreams", self.last(source)),
+            FlowStep::Final(source) => ("dns.upstreams", Ok(self.last(source))),
         };
         let files = self.book.files;
         match fate {
@@ -141,7 +144,7 @@ impl<'b, 'f> SimpleBuilder<'b, 'f> {
     }
 
     fn access(&mut self, sense: TestSense, words: &SetWords) -> StepFate {
-        if self.has_answers {
+        if self.made.contains(&MadePart::Answers) {
             return Err(KeptReason::Order("who may not ask is told before all else"));
         }
         let networks = names::networks(words, self.book)?;
@@ -162,11 +165,15 @@ impl<'b, 'f> SimpleBuilder<'b, 'f> {
         Ok(None)
     }
 
+    #[expect(clippy::cast_sign_loss, reason = "a rate that is taken is 1 to 1,000,000")]
     fn limit(&mut self, limit: &RateLimit) -> StepFate {
-        if self.has_answers {
+        if self.made.contains(&MadePart::Answers) {
             return Err(KeptReason::Order("rates hold before all else"));
         }
-        if self.has_limit || limit.qps.fract() != 0.0 || !(1.0..=1_000_000.0).contains(&limit.qps) {
+        if self.made.contains(&MadePart::Limit)
+            || limit.qps.fract() != 0.0
+            || !(1.0..=1_000_000.0).contains(&limit.qps)
+        {
             return Err(KeptReason::Value("rate"));
         }
         let value = json!({
@@ -177,7 +184,7 @@ impl<'b, 'f> SimpleBuilder<'b, 'f> {
             "exempt": [],
         });
         self.draft.sections.set("dns", "rate_limit", value);
-        self.has_limit = true;
+        self.made.insert(MadePart::Limit);
         Ok(Some("who asks more gets REFUSED"))
     }
 
@@ -190,12 +197,12 @@ impl<'b, 'f> SimpleBuilder<'b, 'f> {
         if meets(&self.blocked) || !self.views.is_empty() || meets(&self.routed) {
             return Err(KeptReason::Order("records go before lists and upstreams"));
         }
-        if self.has_blocks && self.blocked.is_empty() {
+        if self.made.contains(&MadePart::Blocks) && self.blocked.is_empty() {
             return Err(KeptReason::Order("records go before lists"));
         }
         self.local.extend(made.lines);
         self.owned.extend(made.names);
-        self.has_answers = true;
+        self.made.insert(MadePart::Answers);
         Ok(made.is_of_files.then_some("the records of its files as they are now"))
     }
 
@@ -212,7 +219,7 @@ impl<'b, 'f> SimpleBuilder<'b, 'f> {
     }
 
     fn redirect(&mut self, rules: &ListedRules) -> StepFate {
-        if self.has_answers {
+        if self.made.contains(&MadePart::Answers) {
             return Err(KeptReason::Order("other names are taken before all else"));
         }
         let made = records::redirects(rules, self.book)?;

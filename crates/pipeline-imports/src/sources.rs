@@ -36,7 +36,7 @@ pub type ReadDocument<'r> = dyn Fn(&str) -> Result<PlacedDocument, DocumentFault
 
 /// A file that was read.
 struct SourceFile {
-    /// Its path, as notes have it.
+    /// Path of it, as notes have it.
     name: Arc<str>,
     document: PlacedDocument,
 }
@@ -75,7 +75,7 @@ impl<'a> ImportFiles<'a> {
         self.main.document.value.clone()
     }
 
-    /// What the main file says at a key of its own, and below.
+    /// Value that the main file has at a key of its own, and below.
     pub(crate) fn said_at_top(&self, keys: &[&str]) -> Option<&Value> {
         keys.iter().try_fold(&self.main.document.value, |value, key| value.get(key))
     }
@@ -108,7 +108,7 @@ impl<'a> ImportFiles<'a> {
         }
     }
 
-    /// What stands at a position, on one line.
+    /// Text that stands at a position, on one line.
     pub(crate) fn said(&self, position: &SourcePosition) -> String {
         let said = |value: &Value| {
             let mut steps = position.keys_of_file().split('.').filter(|step| !step.is_empty());

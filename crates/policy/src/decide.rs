@@ -262,8 +262,8 @@ impl Policy {
     /// The other doors see the name alone, so what stands behind it is noted for them.
     pub fn check_cname(&self, ask: &Ask<'_>, alias: Name<'_>, now: Now) -> Option<Cause> {
         let verdict = self.decide(&Ask { host: alias, ..*ask }, now);
-        // Who lets a name pass lets it pass by whatever names stand behind it, and who blocks one by
-        // hand means that one.
+        // Who lets a name pass lets it pass by whatever names stand behind it, and who blocks one
+        // by hand means that one.
         let by_no_rule = matches!(verdict.cause, Cause::Unlisted | Cause::ByHand);
         let is_by_rule = verdict.action == Action::Block && !by_no_rule;
         if !is_by_rule || self.is_excepted(ask, now) {

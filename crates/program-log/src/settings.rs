@@ -30,8 +30,8 @@ pub struct ProgramLogSettings {
     pub format: LogForm,
     /// The file to append to; a relative path starts from the configuration's folder. `stderr` and
     /// `stdout` are the standard streams; `journald` is the journal of systemd by its own protocol,
-    /// whose entries have `PRIORITY`, `TIDEGATE_PART`, `CODE_FILE` and `CODE_LINE` as fields. A file
-    /// is reopened on SIGUSR1 and on reload. Default `stderr`.
+    /// whose entries have `PRIORITY`, `TIDEGATE_PART`, `CODE_FILE` and `CODE_LINE` as fields. A
+    /// file is reopened on SIGUSR1 and on reload. Default `stderr`.
     pub file: Option<String>,
     /// A syslog server in place of a file: `udp://HOST:PORT`, `tcp://HOST:PORT`,
     /// `unix:///dev/log`, or in detail. Default none.
@@ -199,7 +199,7 @@ mod tests {
         );
         let file = Some(JOURNAL_NAME.to_owned());
         assert_eq!(
-            ProgramLogSettings { file, format, ..ProgramLogSettings::default() }.check()[0].path,
+            ProgramLogSettings { format, file, ..ProgramLogSettings::default() }.check()[0].path,
             "format"
         );
         let file = Some(String::new());

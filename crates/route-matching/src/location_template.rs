@@ -119,7 +119,7 @@ impl LocationTemplate {
             match piece {
                 LocationPiece::Host => place.push_str(facts.host),
                 LocationPiece::HostGroup(number) => {
-                    place.push_str(group(facts.host_groups, *number))
+                    place.push_str(group(facts.host_groups, *number));
                 }
                 LocationPiece::Scheme => place.push_str(facts.scheme),
                 LocationPiece::Literal(literal) => place.push_str(literal),
@@ -276,13 +276,12 @@ fn pieces(text: &str, groups: &LocationGroups) -> Result<Vec<LocationPiece>, Bad
             rest = behind;
             continue;
         }
-        let (piece, behind) = match rest.strip_prefix('$') {
-            Some(behind) => path_group(behind, groups)?,
-            None => {
-                let inside = rest.strip_prefix('{').ok_or(BadLocation::Brace)?;
-                let (word, behind) = inside.split_once('}').ok_or(BadLocation::Brace)?;
-                (known_word(word, groups)?, behind)
-            }
+        let (piece, behind) = if let Some(behind) = rest.strip_prefix('$') {
+            path_group(behind, groups)?
+        } else {
+            let inside = rest.strip_prefix('{').ok_or(BadLocation::Brace)?;
+            let (word, behind) = inside.split_once('}').ok_or(BadLocation::Brace)?;
+            (known_word(word, groups)?, behind)
         };
         if !literal.is_empty() {
             pieces.push(LocationPiece::Literal(std::mem::take(&mut literal)));
@@ -302,12 +301,11 @@ fn path_group<'t>(
     text: &'t str,
     groups: &LocationGroups,
 ) -> Result<(LocationPiece, &'t str), BadLocation> {
-    let (name, behind) = match text.strip_prefix('{') {
-        Some(inside) => inside.split_once('}').ok_or(BadLocation::Brace)?,
-        None => {
-            let is_end = |letter: char| !letter.is_ascii_alphanumeric() && letter != '_';
-            text.split_at(text.find(is_end).unwrap_or(text.len()))
-        }
+    let (name, behind) = if let Some(inside) = text.strip_prefix('{') {
+        inside.split_once('}').ok_or(BadLocation::Brace)?
+    } else {
+        let is_end = |letter: char| !letter.is_ascii_alphanumeric() && letter != '_';
+        text.split_at(text.find(is_end).unwrap_or(text.len()))
     };
     match groups.path.number(name) {
         Some(number) => Ok((LocationPiece::PathGroup(number), behind)),

@@ -39,7 +39,7 @@ pub(crate) async fn allow(
     ordered(&app, order, asked.now).await.map(Json)
 }
 
-/// What is let through, and until when.
+/// Names that are let through, and until when.
 #[utoipa::path(get, path = "/api/allows", responses(
     (status = 200, body = AllowList), (status = 401, body = ApiProblem)
 ))]
@@ -83,7 +83,7 @@ pub(crate) async fn block(
     ordered(&app, order, asked.now).await.map(Json)
 }
 
-/// What is blocked by hand, and until when.
+/// Names that are blocked by hand, and until when.
 #[utoipa::path(get, path = "/api/blocks", responses(
     (status = 200, body = BlockList), (status = 401, body = ApiProblem)
 ))]

@@ -7,7 +7,7 @@ use crate::model::{
     ApiProblem, ConfigText, ReloadOutcome, SettingQuery, SettingValue, SettingsRequest,
 };
 use crate::query::CheckedQuery;
-use crate::refused::ApiRefusal;
+use crate::refused::{ApiRefusal, SEE};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
@@ -16,9 +16,6 @@ use std::sync::Arc;
 
 /// Changes in one request.
 const CHANGES_MAX: usize = 64;
-/// Where names and forms of settings are.
-pub(crate) const SEE: &str =
-    "`tidegate ctl config` shows the configuration, `tidegate schema` every setting";
 
 /// The configuration that runs, with passwords and tokens hidden.
 #[utoipa::path(get, path = "/api/config", responses(

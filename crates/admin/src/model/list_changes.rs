@@ -19,7 +19,7 @@ pub struct NewList {
     pub builtin: Option<String>,
     /// `block` or `allow`; `block` if left out.
     pub kind: Option<String>,
-    /// How often a `url` is asked for a newer version: `24h`.
+    /// Interval at which a `url` is asked for a newer version: `24h`.
     pub refresh: Option<String>,
 }
 
@@ -27,7 +27,7 @@ pub struct NewList {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListName {
-    /// Its name.
+    /// Name of the list.
     pub name: String,
 }
 
@@ -35,7 +35,7 @@ pub struct ListName {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListSwitch {
-    /// Its name.
+    /// Name of the list.
     pub name: String,
     /// True if it is to hold.
     pub on: bool,

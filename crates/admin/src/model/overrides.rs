@@ -1,4 +1,4 @@
-//! What people allow or block by hand, as JSON.
+//! Names that people allow or block by hand, as JSON.
 
 use crate::iso::iso;
 use serde::{Deserialize, Serialize};

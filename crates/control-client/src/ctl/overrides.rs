@@ -69,7 +69,9 @@ pub(super) fn print_all(action: Action, told: &Json) {
             }
         );
     }
-    all.iter().for_each(|one| print(action, one));
+    for one in all {
+        print(action, one);
+    }
 }
 
 fn for_whom(client: Option<&str>, profile: Option<&str>) -> String {

@@ -55,9 +55,12 @@ pub(super) struct AccessWords<'s> {
 /// Time for which addresses of answers stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LifeRule {
-    min_ttl: u32,
-    max_ttl: u32,
-    fixed_ttl: Option<u32>,
+    /// Shortest TTL, in seconds.
+    shortest: u32,
+    /// Longest TTL.
+    longest: u32,
+    /// Time in place of every TTL; 0 for ever.
+    fixed: Option<u32>,
 }
 
 /// Place of a name.
@@ -80,15 +83,15 @@ impl LifeRule {
             let message = format!("{min_ttl} is more than max_ttl");
             wrong.push(Complaint::new("min_ttl", message).remedy("at most max_ttl"));
         }
-        Self { min_ttl, max_ttl, fixed_ttl }
+        Self { shortest: min_ttl, longest: max_ttl, fixed: fixed_ttl }
     }
 
     /// Time for which an address of an answer with this TTL stays.
     pub(super) fn of(self, ttl_s: u32) -> EntryLife {
-        match self.fixed_ttl {
+        match self.fixed {
             Some(0) => EntryLife::Lasting,
             Some(fixed) => EntryLife::Seconds(fixed),
-            None => EntryLife::Seconds(ttl_s.clamp(self.min_ttl, self.max_ttl)),
+            None => EntryLife::Seconds(ttl_s.clamp(self.shortest, self.longest)),
         }
     }
 }

@@ -75,12 +75,20 @@ pub(super) fn comment(owner: &EntryOwner, until_s: Option<u64>, now_s: u64) -> S
     format!("{own};exp={};seen={now_s}", until_s.unwrap_or(0))
 }
 
-/// The end that a comment of ours names; none where it is not over by itself, nothing where it
-/// names none.
-pub(super) fn end_of(comment: &str) -> Option<Option<u64>> {
+/// End of a route of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LeaseEnd {
+    /// At this moment, in seconds since 1970.
+    At(u64),
+    /// Not by itself.
+    Never,
+}
+
+/// The end that a comment of ours names; none where it names none.
+pub(super) fn end_of(comment: &str) -> Option<LeaseEnd> {
     let part = comment.split(';').find_map(|part| part.trim().strip_prefix("exp="))?;
     let until: u64 = part.trim().parse().ok()?;
-    Some((until > 0).then_some(until))
+    Some(if until > 0 { LeaseEnd::At(until) } else { LeaseEnd::Never })
 }
 
 /// The address of an end of a connection, as routers write it: with a port or without.
@@ -103,8 +111,8 @@ mod tests {
         let written = comment(&owner, Some(1_700_000_300), 1_700_000_000);
         assert_eq!(written, "oxi;pg=way;kind=D;exp=1700000300;seen=1700000000");
         assert_eq!(owner.kind_of(Some(&written)), Some(EntryKind::Dynamic));
-        assert_eq!(end_of(&written), Some(Some(1_700_000_300)));
-        assert_eq!(end_of(&comment(&owner, None, 5)), Some(None));
+        assert_eq!(end_of(&written), Some(LeaseEnd::At(1_700_000_300)));
+        assert_eq!(end_of(&comment(&owner, None, 5)), Some(LeaseEnd::Never));
         assert_eq!(end_of("oxi;pg=way;kind=D"), None);
         assert_eq!(end_of("oxi;pg=way;kind=D;exp=x"), None);
     }

@@ -8,7 +8,7 @@
 
 use super::access::{AccessWords, LifeRule, NamePlace, RouterAccess, check_name};
 use super::entries::{EntryKind, EntryLife, EntryOwner, ListedNetwork, WrittenEntries, network};
-use super::leases::{LeaseBook, RouteLease, comment, end_of, host_of};
+use super::leases::{LeaseBook, LeaseEnd, RouteLease, comment, end_of, host_of};
 use super::link::RouterLink;
 use super::session::folder;
 use super::spec::{FamilyChoice, QUEUE_MAX, persistent};
@@ -157,9 +157,10 @@ pub(crate) async fn serve(
                 is_closed = true;
             }
             _ = sweeping.tick(), if !is_closed => {
-                let look = match sweeps.is_multiple_of(SWEEPS_PER_RECONCILE) {
-                    true => TableLook::Whole,
-                    false => TableLook::WhatIsOver,
+                let look = if sweeps.is_multiple_of(SWEEPS_PER_RECONCILE) {
+                    TableLook::Whole
+                } else {
+                    TableLook::WhatIsOver
                 };
                 sweeps = sweeps.wrapping_add(1);
                 if let Err(why) = session.look_after(look, transport::clock::now()).await {
@@ -344,7 +345,11 @@ impl RouteSession {
             }
             let target = row.get("dst-address").and_then(network);
             let end = row.get("comment").and_then(end_of);
-            let (Some(to), Some(until_s)) = (target, end) else { continue };
+            let (Some(to), Some(end)) = (target, end) else { continue };
+            let until_s = match end {
+                LeaseEnd::At(until_s) => Some(until_s),
+                LeaseEnd::Never => None,
+            };
             let is_known = self.leases.get(to.address).is_some();
             if to == ListedNetwork::host(to.address)
                 && !is_known

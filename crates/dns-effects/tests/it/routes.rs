@@ -11,7 +11,7 @@ use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use transport::ServerTls;
 use transport::tls::key_pin;
@@ -192,7 +192,7 @@ fn running(spec: RouteSpec) -> Effects {
 }
 
 fn now_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+    transport::clock::now().unix_secs()
 }
 
 #[test]
@@ -202,9 +202,9 @@ fn addresses_of_answers_get_routes_which_go_at_the_end() {
     let effects = running(router.spec());
     emit(&effects, 0, "www.test", &ips(&["192.0.2.1", "192.0.2.1", "2001:db8::1"]));
     wait_until("it is done", || effects.stats()[0].done == 1);
-    let routes = router.routes();
-    assert_eq!(routes.len(), 3, "{routes:?}");
-    let of = |target: &str| routes.iter().find(|it| it.target == target).unwrap().clone();
+    let found = router.routes();
+    assert_eq!(found.len(), 3, "{found:?}");
+    let of = |target: &str| found.iter().find(|it| it.target == target).unwrap().clone();
     let four = of("192.0.2.1/32");
     assert_eq!((four.gateway.as_str(), four.distance.as_str()), ("192.0.2.254@main", "100"));
     assert_eq!(four.table, "via");

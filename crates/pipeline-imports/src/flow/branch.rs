@@ -6,15 +6,15 @@ use crate::book::PluginBook;
 use crate::condition::RuleCondition;
 use crate::kept_reason::{KeptReason, PlacedReason};
 use crate::steps::{FixedAnswer, ForwardUse};
-use mosdns_compat::language::{Executor, RuleAction, SequenceRule};
+use mosdns_compat::language::{Executor, RuleAction, SequenceRule, SourcePosition};
 use pipeline::program::TestSense;
 
-/// What such a sequence does.
+/// Deed of such a sequence.
 #[derive(Clone, Debug)]
 pub(super) enum BranchOutcome<'f> {
-    /// It asks these.
+    /// Asks these.
     Forward(ForwardUse<'f>),
-    /// It answers by itself.
+    /// Answers by itself.
     Fixed(FixedAnswer),
 }
 
@@ -39,7 +39,7 @@ pub(super) fn only_ends(rules: &[SequenceRule], how: SequenceUse) -> bool {
     has_end
 }
 
-/// What a sequence does with each question that comes to it.
+/// Deed of a sequence with each question that comes to it.
 pub(super) fn branch<'f>(
     rules: &'f [SequenceRule],
     book: &PluginBook<'f>,
@@ -102,7 +102,9 @@ pub(super) fn branch<'f>(
     }
     match rules.last() {
         Some(last) => ended(outcome, last, false),
-        None => Err(PlacedReason { position: Default::default(), reason: KeptReason::NoEnd }),
+        None => {
+            Err(PlacedReason { position: SourcePosition::default(), reason: KeptReason::NoEnd })
+        }
     }
 }
 

@@ -153,7 +153,7 @@ impl<'f> FlowWalk<'_, 'f> {
         self.after(step.1);
     }
 
-    /// What follows an answer.
+    /// Rest that follows an answer.
     fn after(&mut self, then: AfterAnswer) {
         match then {
             AfterAnswer::Next => self.frames.note_answer(),
@@ -201,17 +201,15 @@ impl<'f> FlowWalk<'_, 'f> {
             },
             _ => None,
         };
-        match (way(&plugin.primary.text), way(&plugin.secondary.text)) {
-            (Some(first), Some(second)) => {
-                let source = FinalSource::Fallback(plugin, first, second);
-                self.step(place, FlowStep::Final(source));
-                self.has_final = true;
-                self.frames.note_answer();
-            }
-            _ => {
-                let what = "a fallback whose ways do more than ask upstreams";
-                self.keep(place, KeptReason::Executor(what));
-            }
+        let ways = (way(&plugin.primary.text), way(&plugin.secondary.text));
+        if let (Some(first), Some(second)) = ways {
+            let source = FinalSource::Fallback(plugin, first, second);
+            self.step(place, FlowStep::Final(source));
+            self.has_final = true;
+            self.frames.note_answer();
+        } else {
+            let what = "a fallback whose ways do more than ask upstreams";
+            self.keep(place, KeptReason::Executor(what));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Names and types that are answered without asking anybody.
 
-use super::{SimpleBuilder, StepFate};
+use super::{MadePart, SimpleBuilder, StepFate};
 use crate::kept_reason::KeptReason;
 use crate::names::{self, NamedRules};
 use crate::records;
@@ -36,7 +36,7 @@ impl<'f> SimpleBuilder<'_, 'f> {
                 }
                 self.local.extend(lines);
                 self.owned.extend(found.names);
-                self.has_answers = true;
+                self.made.insert(MadePart::Answers);
                 Ok(Some("other types of these names are empty, as records: dns.local"))
             }
             BlockedAnswer::Style(style) => {
@@ -55,8 +55,8 @@ impl<'f> SimpleBuilder<'_, 'f> {
             return Err(KeptReason::Several("the answer for blocked names (dns.blocked)"));
         }
         self.style = Some(style);
-        self.has_answers = true;
-        self.has_blocks = true;
+        self.made.insert(MadePart::Answers);
+        self.made.insert(MadePart::Blocks);
         Ok(())
     }
 
@@ -88,7 +88,7 @@ impl<'f> SimpleBuilder<'_, 'f> {
                 for word in words {
                     self.draft.sections.push("dns", "filter_types", word);
                 }
-                self.has_answers = true;
+                self.made.insert(MadePart::Answers);
                 Ok(None)
             }
             BlockedAnswer::Style(style) => {

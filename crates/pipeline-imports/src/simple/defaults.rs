@@ -1,6 +1,6 @@
-//! What the DNS door does by itself and no pipeline did: left away where it can be.
+//! Things that the DNS door does by itself and no pipeline did: left away where it can be.
 
-use super::SimpleBuilder;
+use super::{MadePart, SimpleBuilder};
 use serde_json::json;
 
 impl SimpleBuilder<'_, '_> {
@@ -8,7 +8,7 @@ impl SimpleBuilder<'_, '_> {
         let place = self.book.files.whole();
         let report = &mut self.draft.report;
         let sections = &mut self.draft.sections;
-        if !self.has_limit {
+        if !self.made.contains(&MadePart::Limit) {
             sections.set("dns", "rate_limit", json!({ "queries_per_second": 0 }));
             let said = "no limit for a client";
             report.carried(&place, said, "dns.rate_limit");

@@ -1,6 +1,6 @@
-//! Who is asked: names that lead elsewhere, views, everything else.
+//! Upstreams that are asked: names that lead elsewhere, views, everything else.
 
-use super::{SimpleBuilder, StepFate};
+use super::{MadePart, SimpleBuilder, StepFate};
 use crate::kept_reason::KeptReason;
 use crate::names;
 use crate::steps::{FinalSource, ForwardUse, NameTest};
@@ -39,7 +39,7 @@ impl<'f> SimpleBuilder<'_, 'f> {
         if !domains.is_empty() {
             self.routes.push((forward.clone(), domains));
         }
-        self.has_answers = true;
+        self.made.insert(MadePart::Answers);
         let is_cached = self.cache.is_some();
         Ok((!is_cached).then_some("their answers are kept in the cache too, if there is one"))
     }
@@ -60,11 +60,11 @@ impl<'f> SimpleBuilder<'_, 'f> {
         self.views.push(json!({
             "name": name, "clients": clients, "upstreams": table.upstreams, "strategy": strategy,
         }));
-        self.has_answers = true;
+        self.made.insert(MadePart::Answers);
         Ok(Some("with a cache of its own, and as many at once as for all others"))
     }
 
-    pub(super) fn last(&mut self, source: &FinalSource<'f>) -> StepFate {
+    pub(super) fn last(&mut self, source: &FinalSource<'f>) -> Option<&'static str> {
         let (forward, fallback) = match source {
             FinalSource::Forward(forward) => (forward, None),
             FinalSource::Fallback(plugin, first, second) => (first, Some((*plugin, second))),
@@ -78,7 +78,7 @@ impl<'f> SimpleBuilder<'_, 'f> {
         if !near.is_empty() {
             self.draft.sections.set("dns", "private_reverse", near);
         }
-        let Some((plugin, second)) = fallback else { return Ok(None) };
+        let (plugin, second) = fallback?;
         let mut table = UpstreamTable::default();
         table.add(second);
         self.upstreams.join(&table);
@@ -92,10 +92,10 @@ impl<'f> SimpleBuilder<'_, 'f> {
         });
         self.draft.sections.set("dns", "fallback", value);
         let has_names = !self.routed.is_empty();
-        Ok(has_names.then_some("dns.fallback, which stands in for upstreams of names too"))
+        has_names.then_some("dns.fallback, which stands in for upstreams of names too")
     }
 
-    /// How upstreams are asked: settings have this once.
+    /// Manner in which upstreams are asked: settings have this once.
     fn manner(&mut self, forward: &ForwardUse<'f>) {
         let manner = GroupManner::of(forward);
         let sections = &mut self.draft.sections;

@@ -1,6 +1,6 @@
-//! What is kept of answers, for how long, and what upstreams are told of clients.
+//! Answers that are kept, for how long, and what upstreams are told of clients.
 
-use super::{SimpleBuilder, StepFate};
+use super::{MadePart, SimpleBuilder, StepFate};
 use crate::kept_reason::KeptReason;
 use mosdns_compat::compile::bytes_of_answers;
 use mosdns_compat::language::{CachePlugin, NegativeCaching};
@@ -44,7 +44,7 @@ impl<'f> SimpleBuilder<'_, 'f> {
             set("kept_ttl_min", span(least));
         }
         if let Some(most) = plugin.positive_max
-            && !self.has_ttl
+            && !self.made.contains(&MadePart::Ttl)
         {
             set("max_ttl", span(within(most, Duration::from_secs(MAX_TTL_MAX_S.into()))));
         }
@@ -60,7 +60,7 @@ impl<'f> SimpleBuilder<'_, 'f> {
         if self.cache.is_none() {
             return Err(KeptReason::Value("life of answers without a cache"));
         }
-        if self.has_ttl {
+        if self.made.contains(&MadePart::Ttl) {
             return Err(KeptReason::Several("bounds of lives"));
         }
         if !self.routed.is_empty() || !self.views.is_empty() {
@@ -86,15 +86,18 @@ impl<'f> SimpleBuilder<'_, 'f> {
         if most > 0 {
             set("max_ttl", most);
         }
-        self.has_ttl = true;
+        self.made.insert(MadePart::Ttl);
         Ok(Some("lives of answers with records, as they are kept"))
     }
 
     pub(super) fn subnet(&mut self, rule: &SubnetRule) -> StepFate {
-        if self.has_subnet || !self.routed.is_empty() || !self.views.is_empty() {
+        if self.made.contains(&MadePart::Subnet)
+            || !self.routed.is_empty()
+            || !self.views.is_empty()
+        {
             return Err(KeptReason::Several("what upstreams are told of clients"));
         }
-        self.has_subnet = true;
+        self.made.insert(MadePart::Subnet);
         let mode = match (rule.forward, rule.send, rule.preset) {
             (PassOn::Keep, PassOn::Keep, None) => return Ok(None),
             (PassOn::Pass, PassOn::Keep, None) => "forward",

@@ -316,7 +316,7 @@ pub(crate) fn warning(what: &Subscription, record: &FetchRecord) -> Option<Strin
 
 /// Takes the subscriptions of a plan; the first ever has the thread start that fetches them.
 pub fn subscribe(
-    owner: Arc<dyn ListOwner>,
+    owner: &Arc<dyn ListOwner>,
     plan: &Plan,
     state_dir: &Path,
     now: Now,
@@ -328,7 +328,7 @@ pub fn subscribe(
     subscriptions.set(all, now.unix_secs());
     if is_needed {
         let (orders, taken) = mpsc::channel(ORDERS_MAX);
-        thread::start(Arc::clone(&owner), taken).map_err(|why| {
+        thread::start(Arc::clone(owner), taken).map_err(|why| {
             io::Error::new(why.kind(), format!("no thread for fetching lists: {why}"))
         })?;
         // Reloads queue up, so nobody else has set it meanwhile.

@@ -1,14 +1,14 @@
 //! What is set in the dashboard: lists that are added, removed and switched off, and own rules.
 //!
-//! It stands in a file of the state folder that is part of the configuration ([`config::MadeSettings`]),
-//! own rules in another beside it. A change is judged as `check` does, written, and taken over by a
+//! It stands in a file of the state folder that is part of the configuration, own rules in another
+//! beside it ([`config::MadeSettings`]). A change is judged as `check` does, written, and taken over by a
 //! reload; what the reload refuses is taken back. Called by the admin API.
 
 use super::RunningApp;
 use super::settings::complaints;
 use admin::model::{OwnRules, OwnRulesUpdate, ReloadOutcome};
 use admin::{ListChange, SettingsRefusal};
-use config::{ConfigLanguage, MadeChange, MadeRefusal, MadeSettings};
+use config::{ConfigLanguage, FileComplaint, MadeChange, MadeRefusal, MadeSettings};
 use serde_json::json;
 use state_folder::replace_file;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -25,8 +25,13 @@ const OWN_BYTES_MAX: u64 = 4 << 20;
 
 impl RunningApp {
     /// What was set in the dashboard, as its file has it now.
-    pub(super) fn made_settings(&self) -> Result<Option<MadeSettings>, String> {
-        MadeSettings::read(self.state.path()).map_err(|complaint| complaint.to_string())
+    pub(super) fn made_settings(&self) -> Result<Option<MadeSettings>, FileComplaint> {
+        MadeSettings::read(self.state.path())
+    }
+
+    /// The same for a change, which is refused where it cannot be read.
+    pub(super) fn made_before(&self) -> Result<Option<MadeSettings>, SettingsRefusal> {
+        self.made_settings().map_err(|found| complaints([found.to_string()].into_iter()))
     }
 
     /// True if the list was added in the dashboard.
@@ -68,9 +73,9 @@ impl RunningApp {
                 remedy: "ask for them again, and make your change there",
             });
         }
-        let made = self.made_settings().map_err(|found| complaints([found].into_iter()))?;
+        let made = self.made_before()?;
         let path = self.own_path();
-        self.write(&path, &sent.text)?;
+        write(&path, &sent.text)?;
         let is_listed = Self::is_made_list(made.as_ref(), OWN_LIST);
         let done = match (is_listed, sent.text.trim().is_empty()) {
             (false, false) => {
@@ -83,7 +88,7 @@ impl RunningApp {
             }
         };
         if done.is_err() {
-            self.write(&path, &before.text)?;
+            write(&path, &before.text)?;
         }
         done
     }
@@ -104,14 +109,14 @@ impl RunningApp {
                 remedy: "start Tidegate with a configuration of its own language",
             });
         }
-        let before = self.made_settings().map_err(|found| complaints([found].into_iter()))?;
+        let before = self.made_before()?;
         let mut made = before.clone().unwrap_or_else(|| MadeSettings::blank(self.state.path()));
         for change in changes {
             made.text = made.changed(change).map_err(refused)?;
         }
         let judged = config::parse_with(plan.text(), &plan.source, Some(&made));
         judged.map_err(|found| complaints(found.iter().map(ToString::to_string)))?;
-        self.write(&made.path, &made.text)?;
+        write(&made.path, &made.text)?;
         self.reload().map_err(|mut found| {
             let back = match &before {
                 Some(before) => replace_file(&before.path, before.text.as_bytes()),
@@ -124,19 +129,19 @@ impl RunningApp {
         })
     }
 
-    fn write(&self, path: &Path, text: &str) -> Result<(), SettingsRefusal> {
-        replace_file(path, text.as_bytes()).map_err(|why| SettingsRefusal::Fixed {
-            why: format!("{} cannot be written: {why}", path.display()).into(),
-            remedy: "see to the disk and the state folder, then try again",
-        })
-    }
-
     fn unreadable(&self, why: &io::Error) -> SettingsRefusal {
         SettingsRefusal::Fixed {
             why: format!("{} cannot be read: {why}", self.own_path().display()).into(),
             remedy: "see to the file in the state folder, then try again",
         }
     }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), SettingsRefusal> {
+    replace_file(path, text.as_bytes()).map_err(|why| SettingsRefusal::Fixed {
+        why: format!("{} cannot be written: {why}", path.display()).into(),
+        remedy: "see to the disk and the state folder, then try again",
+    })
 }
 
 fn refused(why: MadeRefusal) -> SettingsRefusal {

@@ -96,7 +96,7 @@ impl RunningApp {
     /// Takes the lists with a URL of a plan.
     pub(super) fn subscribe(self: &Arc<Self>, plan: &Plan, now: Now) -> io::Result<()> {
         let owner = Arc::clone(self) as Arc<dyn ListOwner>;
-        policy_lists::subscribe(owner, plan, self.state.path(), now)
+        policy_lists::subscribe(&owner, plan, self.state.path(), now)
     }
 
     /// Compiles the lists as they are now, by the plan that runs, and swaps them in; says how many

@@ -49,7 +49,7 @@ impl RunningApp {
             let edited = config::edit_text(&text, path, change);
             text = edited.map_err(|why| SettingsRefusal::Wrong(why.into()))?;
         }
-        let made = self.made_settings().map_err(|found| complaints([found].into_iter()))?;
+        let made = self.made_before()?;
         let judged = config::parse_with(&text, &plan.source, made.as_ref());
         judged.map_err(|found| complaints(found.iter().map(ToString::to_string)))?;
         config::rewrite(&plan.source, plan.text(), &text).map_err(not_replaced)?;
