@@ -170,7 +170,7 @@ mod tests {
             assert_eq!(cause.map_or(code, CauseCode::code), code);
         }
         assert_eq!(Door::from_code(200), None);
-        assert_eq!(CauseCode::from_code(6), None);
+        assert_eq!(CauseCode::from_code(7), None);
         assert_eq!(kind_from_code(u32::MAX), RequestKind::Other);
     }
 }

@@ -1,10 +1,12 @@
 //! Orders to the program, and what it keeps: pauses, fetches, purges, reloads, caches.
 
 use super::house::House;
+use crate::control::ListChange;
 use crate::model::{
-    ApiProblem, CacheIndex, InspectedList, ListUpdateOutcome, OriginList, PauseState, PurgeOutcome,
-    StoreList, TakenBack,
+    ApiProblem, CacheIndex, InspectedList, ListInfo, ListUpdateOutcome, OriginList, PauseState,
+    PurgeOutcome, StoreList, TakenBack,
 };
+use serde_json::json;
 use std::sync::atomic::Ordering::Relaxed;
 
 #[tokio::test]
@@ -135,4 +137,40 @@ async fn a_reload_that_is_not_taken_brings_every_complaint() {
     let answer = house.post("/api/reload", "").await;
     assert_eq!(answer.status, 422);
     assert_eq!(answer.problem().complaints, ["tidegate.yaml:3:1: unknown key"]);
+}
+
+#[tokio::test]
+async fn lists_and_own_rules_are_changed_as_they_are_said() {
+    let house = House::new();
+    for (path, sent) in [
+        ("/api/lists", r#"{"name": " ads ", "url": "https://a.example/", "kind": ""}"#),
+        ("/api/lists", r#"{"name": "few", "rules": "a.example\n\n b.example \n"}"#),
+        ("/api/lists/switch", r#"{"name": "ads", "on": false}"#),
+        ("/api/lists/switch", r#"{"name": "ads", "on": true}"#),
+        ("/api/lists/remove", r#"{"name": "ads"}"#),
+    ] {
+        assert_eq!(house.post(path, sent).await.status, 200, "{path} {sent}");
+    }
+    let expected = [
+        ListChange::Add(json!({ "name": "ads", "url": "https://a.example/" })),
+        ListChange::Add(json!({ "name": "few", "rules": ["a.example", "b.example"] })),
+        ListChange::SwitchOff("ads".into()),
+        ListChange::SwitchOn("ads".into()),
+        ListChange::Remove("ads".into()),
+    ];
+    assert_eq!(*house.program.list_changes.lock().unwrap(), expected);
+    let long = json!({ "text": "a".repeat((1 << 20) + 1) }).to_string();
+    for (path, wrong) in [
+        ("/api/lists", r#"{"url": "https://a.example/"}"#),
+        ("/api/lists", r#"{"name": "", "url": "https://a.example/"}"#),
+        ("/api/lists", r#"{"name": "a", "path": "/etc/shadow"}"#),
+        ("/api/lists/switch", r#"{"name": "ads"}"#),
+        ("/api/rules/check", &long),
+    ] {
+        let answer = house.post(path, wrong).await;
+        assert!(answer.status.is_client_error(), "{path}");
+        answer.problem();
+    }
+    let looked: ListInfo = house.post("/api/rules/check", r#"{"text": "a\nb"}"#).await.json();
+    assert_eq!(looked.lines, 2);
 }
