@@ -48,7 +48,6 @@ const EXAMPLES: &str = "\
 Examples:
   tidegate import polipo /etc/polipo/config > tidegate.yaml
   tidegate import perlbal /etc/perlbal/perlbal.conf --compare
-  tidegate import mosdns /etc/mosdns/config.yaml --compare
   tidegate import perlbal /etc/perlbal/perlbal.conf --output tidegate.yaml";
 
 /// Failure of an import: nothing was written.

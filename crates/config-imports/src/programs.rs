@@ -5,7 +5,6 @@ use crate::older_imports::{self, OlderProgram};
 use crate::{ImportFailure, ReadProgram};
 use clap::ValueEnum;
 use import_report::{ImportFault, ImportSurroundings, ImportedConfig};
-use pipeline_imports::{Dialect, DocumentFault, PlacedDocument};
 use std::path::{Path, PathBuf};
 
 /// Rounds of complaints that are taken out.
@@ -26,12 +25,8 @@ pub enum ForeignProgram {
     Haproxy,
     /// hinsightd, whose configuration is a program in Lua.
     Hinsightd,
-    /// mosdns, version 5.
-    Mosdns,
     /// nginx.
     Nginx,
-    /// OxiDNS, once called ForgeDNS.
-    Oxidns,
     /// Perlbal.
     Perlbal,
     /// Pi-hole, of versions 5 and 6.
@@ -58,8 +53,6 @@ type ReadConfig = fn(
 enum ProgramReader {
     /// With a note for each line.
     Reported(ReadConfig),
-    /// Likewise; a pipeline, read by our own reader of YAML as when it is run.
-    Pipeline(Dialect),
     /// With remarks about what was left out.
     Remarked(OlderProgram),
 }
@@ -73,9 +66,7 @@ fn reader(program: ForeignProgram) -> ProgramReader {
         ForeignProgram::Dnsmasq => Reported(forward_imports::from_dnsmasq),
         ForeignProgram::Haproxy => Reported(haproxy_imports::from_haproxy),
         ForeignProgram::Hinsightd => Remarked(OlderProgram::Hinsightd),
-        ForeignProgram::Mosdns => ProgramReader::Pipeline(Dialect::Mosdns),
         ForeignProgram::Nginx => Reported(nginx_imports::from_nginx),
-        ForeignProgram::Oxidns => ProgramReader::Pipeline(Dialect::Oxidns),
         ForeignProgram::Perlbal => Remarked(OlderProgram::Perlbal),
         ForeignProgram::Pihole => Reported(forward_imports::from_pihole),
         ForeignProgram::Pixelserv => Reported(forward_imports::from_pixelserv),
@@ -94,28 +85,13 @@ pub(crate) fn read(
     around: &DiskFiles,
 ) -> Result<ReadProgram, ImportFailure> {
     match reader(program) {
-        ProgramReader::Reported(read) => Ok(finished(read(paths, around).map_err(crate::placed)?)),
-        ProgramReader::Pipeline(dialect) => {
-            let read = pipeline_imports::from_pipeline(dialect, paths, around, &document);
-            Ok(finished(read.map_err(crate::placed)?))
+        ProgramReader::Reported(read) => {
+            let mut config = read(paths, around).map_err(crate::placed)?;
+            take_out_refused(&mut config);
+            Ok(ReadProgram { text: config.commented(), config, script: None })
         }
         ProgramReader::Remarked(program) => older_imports::read(program, paths, script, around),
     }
-}
-
-fn finished(mut config: ImportedConfig) -> ReadProgram {
-    take_out_refused(&mut config);
-    ReadProgram { text: config.commented(), config, script: None }
-}
-
-/// A document, read as the configuration itself would be.
-fn document(text: &str) -> Result<PlacedDocument, DocumentFault> {
-    let document = config::YamlDocument::read(text);
-    let document = document.map_err(|(line, message)| DocumentFault { line, message })?;
-    Ok(PlacedDocument {
-        value: document.to_json(),
-        line: Box::new(move |keys| document.line(keys)),
-    })
 }
 
 /// Takes out what our own check complains of, each with a note: a value that no reader thought of.
