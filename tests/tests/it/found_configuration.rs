@@ -88,7 +88,7 @@ fn one_that_may_not_be_read_is_not_taken_for_the_built_in_one() {
 
 #[test]
 fn the_running_service_is_found_by_it_though_it_is_wrong_by_now() {
-    let doors = "admin: { listen: 'http://127.0.0.1:0' }\n";
+    let doors = "admin: { listen: '127.0.0.1:0' }\n";
     let machine = machine(Some(&format!("{YAML}{doors}")));
     let mut running = command(&machine, &[], &["run"]);
     let mut running = running.stdout(std::process::Stdio::piped()).spawn().unwrap();

@@ -14,6 +14,7 @@ mod http2_pace;
 mod http2_streams;
 mod http2_turns;
 mod interim;
+mod no_answer;
 mod patience;
 mod rfc9112_framing;
 mod strictness;
