@@ -1,4 +1,4 @@
-//! What can be set for effects at a MikroTik router: who we are to it, its lists, its routes.
+//! Settings of effects at a MikroTik router: who we are to it, its lists, its routes.
 //!
 //! Plain data with the names and defaults of OxiDNS. It opens nothing. Part of
 //! [`crate::EffectSpec`].
@@ -74,8 +74,8 @@ pub struct RouterTls {
     /// start. Default: the public ones, which certify no router of one's own.
     pub ca: Option<PathBuf>,
     /// Public keys of which its certificate must have one, as `sha256/` with the Base64 of the
-    /// key's SHA-256. Without `ca` the certificate need be nothing else: for those that routers sign
-    /// themselves. At most 16.
+    /// key's SHA-256. Without `ca` the certificate need be nothing else: for those that routers
+    /// sign themselves. At most 16.
     pub pins: Vec<String>,
     /// Not to check the certificate: refused, because the password would go to anybody. Default
     /// false.

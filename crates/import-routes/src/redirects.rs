@@ -58,7 +58,7 @@ pub enum UnfoundText {
 /// Why a redirect is none of a route.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BadRedirect {
-    /// Its status is another answer's.
+    /// Status of another kind of answer.
     Status,
     /// The expression cannot be used.
     Expression(BadExpression),

@@ -1,4 +1,4 @@
-//! Who we are to a router, and how it is spoken to: checked and made ready.
+//! Access to a router, as whom and how: checked and made ready.
 //!
 //! Called by [`super::spec`] and [`super::routes`], when effects are started and checked.
 
@@ -24,7 +24,7 @@ const AUTHORITIES_MAX: u64 = 1 << 20;
 /// Keys that a certificate may have, at most.
 const PINS_MAX: usize = 16;
 
-/// Who we are to a router.
+/// Access to a router.
 #[derive(Clone, Debug)]
 pub(super) struct RouterAccess {
     pub(super) address: SocketAddr,
@@ -42,7 +42,7 @@ pub(super) struct RouterTlsClient {
     pub(super) server_name: String,
 }
 
-/// What lists and routes have in common.
+/// Words that lists and routes have in common.
 pub(super) struct AccessWords<'s> {
     address: &'s str,
     username: &'s str,
@@ -66,9 +66,9 @@ pub(super) struct LifeRule {
 /// Place of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NamePlace {
-    /// It is a value of its own.
+    /// Value of its own.
     Alone,
-    /// It is a part of comments.
+    /// Part of comments.
     Comment,
 }
 

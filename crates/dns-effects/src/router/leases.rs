@@ -15,7 +15,7 @@ pub(super) const LEASES_MAX: usize = 65_536;
 pub(super) struct RouteLease {
     /// The second since 1970 at which it is over; none while it is not removed.
     pub(super) until_s: Option<u64>,
-    /// Its number at the router, if that is known.
+    /// Number of it at the router, if that is known.
     pub(super) number: Option<String>,
 }
 

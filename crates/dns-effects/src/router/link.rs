@@ -28,7 +28,7 @@ pub(super) struct RouterLink {
     resting: Option<Instant>,
 }
 
-/// What a command gives.
+/// Outcome of a command.
 #[derive(Debug)]
 pub(super) struct CommandAnswer {
     pub(super) rows: Vec<RouterRow>,

@@ -2,9 +2,9 @@
 //! table that is there already.
 //!
 //! RouterOS has no time for a route, so those that are over are removed here, twice a minute; with
-//! a guard, not while connections still run over them. Routes of others are never changed. Where the
-//! router is not reached, orders fail at once, and their addresses are written when they are seen
-//! next.
+//! a guard, not while connections still run over them. Routes of others are never changed. Where
+//! the router is not reached, orders fail at once, and their addresses are written when they are
+//! seen next.
 
 use super::access::{AccessWords, LifeRule, NamePlace, RouterAccess, check_name};
 use super::entries::{EntryKind, EntryLife, EntryOwner, ListedNetwork, WrittenEntries, network};

@@ -127,7 +127,7 @@ impl std::fmt::Debug for RosPassword {
     }
 }
 
-/// What lists and routes have in common.
+/// Words that lists and routes have in common.
 struct RouterArguments {
     address: Option<PlacedWord>,
     username: Option<PlacedWord>,

@@ -50,7 +50,7 @@ pub enum ListFetchError {
 pub enum BadAuthorities {
     /// The file cannot be read.
     Unreadable(Arc<ListReadError>),
-    /// Its certificates cannot be used.
+    /// Certificates that cannot be used.
     Pem(Arc<BadPem>),
 }
 

@@ -1,9 +1,8 @@
 //! Overrides: what people said of a name by hand, against the rules: allow it or block it, for one
 //! client, a profile or all.
 //!
-//! Each ends when its maker said, or not until it is withdrawn; it is forgotten with the program
-//! unless carried over. Bounded. Made by the admin API and the block page. The closest name has its
-//! say, there the narrowest group of clients.
+//! Each ends when its maker said, or when it is withdrawn. Bounded. Made by the admin API and the
+//! block page. The closest name has its say, there the narrowest group of clients.
 
 use crate::ask::Ask;
 use std::collections::HashMap;
@@ -13,8 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 use vocab::{Action, DomainName, Now};
 
-/// Most overrides at a time. A person makes a handful; at the cap, after those that have ended were
-/// taken away, no more are made.
+/// Most overrides at a time: at the cap, no more are made until some have ended.
 pub const OVERRIDES_MAX: usize = 1024;
 
 /// Verdict that somebody gave by hand, for whom, and until when.
@@ -66,11 +64,7 @@ pub struct OverridesFull;
 
 impl fmt::Display for OverridesFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{OVERRIDES_MAX} names are allowed or blocked by hand already: withdraw some, or wait \
-             until some end"
-        )
+        write!(f, "{OVERRIDES_MAX} names are allowed or blocked by hand already: end some first")
     }
 }
 

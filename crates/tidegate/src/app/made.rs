@@ -1,8 +1,8 @@
-//! What is set in the dashboard: lists that are added, removed and switched off, and own rules.
+//! Settings made in the dashboard: lists that are added, removed and switched off, and own rules.
 //!
-//! It stands in a file of the state folder that is part of the configuration, own rules in another
-//! beside it ([`config::MadeSettings`]). A change is judged as `check` does, written, and taken over by a
-//! reload; what the reload refuses is taken back. Called by the admin API.
+//! They stand in a file of the state folder that is part of the configuration, own rules in another
+//! beside it ([`config::MadeSettings`]). A change is judged as `check` does, written, and taken
+//! over by a reload; what the reload refuses is taken back. Called by the admin API.
 
 use super::RunningApp;
 use super::settings::complaints;
@@ -24,7 +24,7 @@ const OWN_FILE: &str = "own-rules.txt";
 const OWN_BYTES_MAX: u64 = 4 << 20;
 
 impl RunningApp {
-    /// What was set in the dashboard, as its file has it now.
+    /// Settings made in the dashboard, as their file has them now.
     pub(super) fn made_settings(&self) -> Result<Option<MadeSettings>, FileComplaint> {
         MadeSettings::read(self.state.path())
     }

@@ -11,9 +11,9 @@ pub enum PipelineLanguage {
     /// Told by what the plugins use.
     #[default]
     Auto,
-    /// That of mosdns.
+    /// Language of mosdns.
     Mosdns,
-    /// That of OxiDNS.
+    /// Language of OxiDNS.
     Oxidns,
 }
 
