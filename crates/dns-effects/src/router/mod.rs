@@ -11,6 +11,7 @@ mod link;
 mod routes;
 mod session;
 mod spec;
+mod task;
 
 pub(super) use routes::{RouteEffect, serve as serve_routes};
 pub(super) use session::serve;

@@ -2,9 +2,8 @@
 //! table that is there already.
 //!
 //! RouterOS has no time for a route, so those that are over are removed here, twice a minute; with
-//! a guard, not while connections still run over them. Routes of others are never changed. Where
-//! the router is not reached, orders fail at once, and their addresses are written when they are
-//! seen next.
+//! a guard, not while connections still run over them. Routes of others are never changed. What it
+//! has in common with others at routers is [`super::task`].
 
 use super::access::{AccessWords, LifeRule, NamePlace, RouterAccess, check_name};
 use super::entries::{EntryKind, EntryLife, EntryOwner, ListedNetwork, WrittenEntries, network};
@@ -12,8 +11,8 @@ use super::leases::{LeaseBook, LeaseEnd, RouteLease, comment, end_of, host_of};
 use super::link::RouterLink;
 use super::session::folder;
 use super::spec::{FamilyChoice, QUEUE_MAX, persistent};
+use super::task::{self, RouterTask};
 use crate::counts::{EffectCounts, FailureReporter};
-use crate::event::EffectOccurrence;
 use crate::orders::EffectOrder;
 use crate::router_settings::RouteSpec;
 use crate::{EffectFailure, bounds};
@@ -21,10 +20,8 @@ use routeros::{RouterFailure, RouterRow};
 use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval};
 use transport::Drain;
 use vocab::{Complaint, Now};
 
@@ -110,127 +107,78 @@ impl RouteEffect {
     }
 }
 
-/// Extent of a look at the router's table.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum TableLook {
-    /// Routes that are set are put right too.
-    Whole,
-    /// Routes that are over are removed.
-    WhatIsOver,
-}
-
 /// The task's own things.
 struct RouteSession {
     effect: RouteEffect,
-    counts: Arc<EffectCounts>,
     link: RouterLink,
     written: WrittenEntries,
     leases: LeaseBook,
     /// True once the routes that a former start left are known.
     is_restored: bool,
+    /// Looks at the router that there were.
+    looks: u32,
 }
 
 /// Carries out orders until it is closed, and all that wait; then cleans up, if it is to.
 pub(crate) async fn serve(
     effect: RouteEffect,
     counts: Arc<EffectCounts>,
-    mut orders: mpsc::Receiver<EffectOrder>,
+    orders: mpsc::Receiver<EffectOrder>,
     reporter: FailureReporter,
     closing: Drain,
 ) {
-    let mut session = RouteSession {
+    let session = RouteSession {
         link: RouterLink::new(effect.access.clone()),
         effect,
-        counts: Arc::clone(&counts),
         written: WrittenEntries::default(),
         leases: LeaseBook::default(),
         is_restored: false,
+        looks: 0,
     };
-    let mut sweeping = interval(SWEEP_EVERY);
-    sweeping.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut is_closed, mut sweeps) = (false, 0_u32);
-    loop {
-        tokio::select! {
-            biased;
-            () = closing.started(), if !is_closed => {
-                orders.close();
-                is_closed = true;
-            }
-            _ = sweeping.tick(), if !is_closed => {
-                let look = if sweeps.is_multiple_of(SWEEPS_PER_RECONCILE) {
-                    TableLook::Whole
-                } else {
-                    TableLook::WhatIsOver
-                };
-                sweeps = sweeps.wrapping_add(1);
-                if let Err(why) = session.look_after(look, transport::clock::now()).await {
-                    reporter.failure(&counts, &why.to_string());
-                }
-            }
-            order = orders.recv() => {
-                let Some(order) = order else { break };
-                let outcome = session.observe(&order.occurrence, transport::clock::now()).await;
-                match &outcome {
-                    Ok(()) => drop(counts.done.fetch_add(1, Relaxed)),
-                    Err(failure) => {
-                        counts.failed.fetch_add(1, Relaxed);
-                        reporter.failure(&counts, &failure.to_string());
-                    }
-                }
-                // Most often nobody waits.
-                let _ = order.waiting.send(outcome);
-            }
-        }
-    }
-    if session.effect.is_cleaned_up
-        && let Err(why) = session.clean_up().await
-    {
-        reporter.failure(&counts, &why.to_string());
-    }
+    task::run(session, counts, orders, reporter, closing).await;
 }
 
 const fn second(now: Now) -> u64 {
     now.unix_ms / 1000
 }
 
-impl RouteSession {
-    /// Writes routes to the addresses of an answer that are due.
-    async fn observe(&mut self, of: &EffectOccurrence, now: Now) -> Result<(), EffectFailure> {
-        if of.rcode != Some(0) {
-            return Ok(());
-        }
-        let life = self.effect.life.of(of.ttl_s);
-        let mut outcome = Ok(());
-        for (index, address) in of.addresses.iter().map(IpAddr::to_canonical).enumerate() {
-            let is_set = self.effect.persistent.contains(&ListedNetwork::host(address));
-            let is_again = of.addresses[..index].iter().any(|it| it.to_canonical() == address);
-            if is_set || is_again || self.effect.gateway(address).is_none() {
-                continue;
-            }
-            if !self.written.is_due(address, life, now) {
-                self.counts.suppressed.fetch_add(1, Relaxed);
-                continue;
-            }
-            match self.lease(address, life, now).await {
-                Ok(()) => self.written.note(address, life, now),
-                Err(why) => {
-                    self.written.forget(address);
-                    let is_lost = self.link.is_lost();
-                    outcome = Err(why);
-                    if is_lost {
-                        break;
-                    }
-                }
-            }
-        }
-        outcome
+impl RouterTask for RouteSession {
+    const LOOK_EVERY: Duration = SWEEP_EVERY;
+
+    fn is_looked_after(&self) -> bool {
+        true
+    }
+
+    fn life(&self) -> LifeRule {
+        self.effect.life
+    }
+
+    fn persistent(&self) -> &HashSet<ListedNetwork> {
+        &self.effect.persistent
+    }
+
+    fn takes(&self, address: IpAddr) -> bool {
+        self.effect.gateway(address).is_some()
+    }
+
+    fn written(&mut self) -> &mut WrittenEntries {
+        &mut self.written
+    }
+
+    fn is_lost(&self) -> bool {
+        self.link.is_lost()
+    }
+
+    fn is_cleaned_up(&self) -> bool {
+        self.effect.is_cleaned_up
     }
 
     /// Adds the route to an address of an answer, or has ours stay longer.
-    async fn lease(
+    async fn write_address(
         &mut self,
         address: IpAddr,
         life: EntryLife,
+        _name: Option<&str>,
         now: Now,
     ) -> Result<(), EffectFailure> {
         if !self.leases.has_room_for(address) {
@@ -244,6 +192,56 @@ impl RouteSession {
         Ok(())
     }
 
+    /// Removes what is over, after it was learnt what a former start left; now and then puts right
+    /// what is set.
+    async fn look(&mut self, now: Now) -> Result<(), EffectFailure> {
+        let is_whole = self.looks.is_multiple_of(SWEEPS_PER_RECONCILE);
+        self.looks = self.looks.wrapping_add(1);
+        let is_due = is_whole && !self.effect.persistent.is_empty();
+        if !self.is_restored || is_due {
+            let rows = self.table().await?;
+            self.restore(&rows);
+            self.put_right(rows).await?;
+        }
+        let mut over = self.leases.over(second(now));
+        if self.effect.is_guarded && !over.is_empty() {
+            let busy = self.connected().await?;
+            let later = second(now) + SWEEP_EVERY.as_secs();
+            for address in over.extract_if(.., |it| busy.contains(it)) {
+                self.leases.defer(address, later);
+            }
+        }
+        for address in over {
+            let known = self.leases.get(address).and_then(|it| it.number.clone());
+            let number = match known {
+                Some(number) => Some(number),
+                None => self.find(ListedNetwork::host(address)).await?,
+            };
+            if let Some(number) = number {
+                self.remove(folder(address), &number).await?;
+            }
+            self.leases.remove(address);
+            self.written.forget(address);
+        }
+        Ok(())
+    }
+
+    /// Removes every route of ours.
+    async fn clean_up(&mut self) -> Result<(), EffectFailure> {
+        let rows = self.table().await?;
+        self.written.clear();
+        self.leases.clear();
+        for (folder, row) in rows {
+            let is_ours = self.effect.owner.kind_of(row.get("comment")).is_some();
+            if let Some(number) = row.get(".id").filter(|_| is_ours) {
+                self.remove(folder, number).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RouteSession {
     /// Adds a route, or renews ours; gives its number.
     async fn write(
         &mut self,
@@ -303,38 +301,6 @@ impl RouteSession {
             all.extend(rows.into_iter().map(|row| (folder, row)));
         }
         Ok(all)
-    }
-
-    /// Removes what is over, after it was learnt what a former start left; now and then puts right
-    /// what is set.
-    async fn look_after(&mut self, look: TableLook, now: Now) -> Result<(), EffectFailure> {
-        let is_due = look == TableLook::Whole && !self.effect.persistent.is_empty();
-        if !self.is_restored || is_due {
-            let rows = self.table().await?;
-            self.restore(&rows);
-            self.put_right(rows).await?;
-        }
-        let mut over = self.leases.over(second(now));
-        if self.effect.is_guarded && !over.is_empty() {
-            let busy = self.connected().await?;
-            let later = second(now) + SWEEP_EVERY.as_secs();
-            for address in over.extract_if(.., |it| busy.contains(it)) {
-                self.leases.defer(address, later);
-            }
-        }
-        for address in over {
-            let known = self.leases.get(address).and_then(|it| it.number.clone());
-            let number = match known {
-                Some(number) => Some(number),
-                None => self.find(ListedNetwork::host(address)).await?,
-            };
-            if let Some(number) = number {
-                self.remove(folder(address), &number).await?;
-            }
-            self.leases.remove(address);
-            self.written.forget(address);
-        }
-        Ok(())
     }
 
     /// Takes over the routes of answers that are there.
@@ -403,20 +369,6 @@ impl RouteSession {
             found.extend(rows.iter().filter_map(|row| host_of(row.get("dst-address")?)));
         }
         Ok(found)
-    }
-
-    /// Removes every route of ours.
-    async fn clean_up(&mut self) -> Result<(), EffectFailure> {
-        let rows = self.table().await?;
-        self.written.clear();
-        self.leases.clear();
-        for (folder, row) in rows {
-            let is_ours = self.effect.owner.kind_of(row.get("comment")).is_some();
-            if let Some(number) = row.get(".id").filter(|_| is_ours) {
-                self.remove(folder, number).await?;
-            }
-        }
-        Ok(())
     }
 
     async fn remove(&mut self, folder: &str, number: &str) -> Result<(), EffectFailure> {

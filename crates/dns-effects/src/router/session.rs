@@ -1,23 +1,22 @@
-//! The task that speaks to one router: orders in their turn, what is set put right now and then,
-//! and our entries removed at the end.
+//! The task that keeps the address lists of one router: addresses of answers are added, and what is
+//! set is put right now and then.
 //!
-//! Where the router is not reached, orders fail at once, and their addresses are written when they
-//! are seen next.
+//! What it has in common with others at routers is [`super::task`].
 
+use super::access::LifeRule;
 use super::entries::{EntryKind, EntryLife, ListedNetwork, WrittenEntries, network};
 use super::link::RouterLink;
 use super::spec::RouterEffect;
+use super::task::{self, RouterTask};
 use crate::EffectFailure;
 use crate::counts::{EffectCounts, FailureReporter};
-use crate::event::EffectOccurrence;
 use crate::orders::EffectOrder;
 use routeros::{RouterFailure, RouterRow};
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval};
 use transport::Drain;
 use vocab::Now;
 
@@ -29,7 +28,6 @@ const LIST_TIMES: u32 = 12;
 /// The task's own things.
 struct RouterSession {
     effect: RouterEffect,
-    counts: Arc<EffectCounts>,
     link: RouterLink,
     written: WrittenEntries,
 }
@@ -38,94 +36,76 @@ struct RouterSession {
 pub(crate) async fn serve(
     effect: RouterEffect,
     counts: Arc<EffectCounts>,
-    mut orders: mpsc::Receiver<EffectOrder>,
+    orders: mpsc::Receiver<EffectOrder>,
     reporter: FailureReporter,
     closing: Drain,
 ) {
-    let has_persistent = !effect.persistent.is_empty();
     let link = RouterLink::new(effect.access.clone());
-    let mut session = RouterSession {
-        effect,
-        counts: Arc::clone(&counts),
-        link,
-        written: WrittenEntries::default(),
-    };
-    let mut reconciling = interval(RECONCILE_EVERY);
-    reconciling.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut is_closed = false;
-    loop {
-        tokio::select! {
-            biased;
-            () = closing.started(), if !is_closed => {
-                orders.close();
-                is_closed = true;
-            }
-            _ = reconciling.tick(), if has_persistent && !is_closed => {
-                if let Err(why) = session.reconcile().await {
-                    reporter.failure(&counts, &why.to_string());
-                }
-            }
-            order = orders.recv() => {
-                let Some(order) = order else { break };
-                let outcome = session.observe(&order.occurrence, transport::clock::now()).await;
-                match &outcome {
-                    Ok(()) => drop(counts.done.fetch_add(1, Relaxed)),
-                    Err(failure) => {
-                        counts.failed.fetch_add(1, Relaxed);
-                        reporter.failure(&counts, &failure.to_string());
-                    }
-                }
-                // Most often nobody waits.
-                let _ = order.waiting.send(outcome);
-            }
-        }
-    }
-    if session.effect.is_cleaned_up
-        && let Err(why) = session.clean_up().await
-    {
-        reporter.failure(&counts, &why.to_string());
-    }
+    let session = RouterSession { effect, link, written: WrittenEntries::default() };
+    task::run(session, counts, orders, reporter, closing).await;
 }
 
 pub(super) const fn folder(address: IpAddr) -> &'static str {
     if address.is_ipv4() { "/ip" } else { "/ipv6" }
 }
 
-impl RouterSession {
-    /// Writes the addresses of an answer that are due.
-    async fn observe(&mut self, of: &EffectOccurrence, now: Now) -> Result<(), EffectFailure> {
-        if of.rcode != Some(0) {
-            return Ok(());
-        }
-        let life = self.effect.life.of(of.ttl_s);
-        let name = of.question.as_ref().map(|it| &*it.name);
-        let mut outcome = Ok(());
-        for (index, address) in of.addresses.iter().map(IpAddr::to_canonical).enumerate() {
-            let is_set = self.effect.persistent.contains(&ListedNetwork::host(address));
-            let is_again = of.addresses[..index].iter().any(|it| it.to_canonical() == address);
-            if is_set || is_again || self.effect.list_for(address).is_none() {
-                continue;
-            }
-            if !self.written.is_due(address, life, now) {
-                self.counts.suppressed.fetch_add(1, Relaxed);
-                continue;
-            }
-            let comment = self.effect.owner.comment(EntryKind::Dynamic, name);
-            match self.write(ListedNetwork::host(address), life, &comment).await {
-                Ok(()) => self.written.note(address, life, now),
-                Err(why) => {
-                    self.written.forget(address);
-                    let is_lost = self.link.is_lost();
-                    outcome = Err(why);
-                    if is_lost {
-                        break;
-                    }
-                }
-            }
-        }
-        outcome
+impl RouterTask for RouterSession {
+    const LOOK_EVERY: Duration = RECONCILE_EVERY;
+
+    fn is_looked_after(&self) -> bool {
+        !self.effect.persistent.is_empty()
     }
 
+    fn life(&self) -> LifeRule {
+        self.effect.life
+    }
+
+    fn persistent(&self) -> &HashSet<ListedNetwork> {
+        &self.effect.persistent
+    }
+
+    fn takes(&self, address: IpAddr) -> bool {
+        self.effect.list_for(address).is_some()
+    }
+
+    fn written(&mut self) -> &mut WrittenEntries {
+        &mut self.written
+    }
+
+    fn is_lost(&self) -> bool {
+        self.link.is_lost()
+    }
+
+    fn is_cleaned_up(&self) -> bool {
+        self.effect.is_cleaned_up
+    }
+
+    async fn write_address(
+        &mut self,
+        address: IpAddr,
+        life: EntryLife,
+        name: Option<&str>,
+        _now: Now,
+    ) -> Result<(), EffectFailure> {
+        let comment = self.effect.owner.comment(EntryKind::Dynamic, name);
+        self.write(ListedNetwork::host(address), life, &comment).await
+    }
+
+    async fn look(&mut self, _now: Now) -> Result<(), EffectFailure> {
+        self.reconcile().await
+    }
+
+    /// Removes every entry of ours.
+    async fn clean_up(&mut self) -> Result<(), EffectFailure> {
+        let owner = self.effect.owner.clone();
+        let all = self.all_entries().await?.into_iter();
+        self.written.clear();
+        self.remove(all.filter(|(_, row)| owner.kind_of(row.get("comment")).is_some()).collect())
+            .await
+    }
+}
+
+impl RouterSession {
     /// Adds an entry, or renews ours; one of somebody else stays as it is.
     async fn write(
         &mut self,
@@ -212,15 +192,6 @@ impl RouterSession {
             self.write(entry, EntryLife::Lasting, &comment).await?;
         }
         self.remove(gone).await
-    }
-
-    /// Removes every entry of ours.
-    async fn clean_up(&mut self) -> Result<(), EffectFailure> {
-        let owner = self.effect.owner.clone();
-        let all = self.all_entries().await?.into_iter();
-        self.written.clear();
-        self.remove(all.filter(|(_, row)| owner.kind_of(row.get("comment")).is_some()).collect())
-            .await
     }
 
     async fn remove(&mut self, rows: Vec<(&'static str, RouterRow)>) -> Result<(), EffectFailure> {
