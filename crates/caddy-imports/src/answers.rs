@@ -136,7 +136,7 @@ impl CaddyReader<'_> {
                 "hide" => {
                     for name in &line.args {
                         if name.contains('/') || name.is_empty() {
-                            return self.refused(line, "hide names names alone here");
+                            return Self::refused(line, "hide names names alone here");
                         }
                         let below = [name.clone(), format!("/{name}/*"), format!("/*/{name}/*")];
                         hidden.extend(below);
@@ -148,10 +148,10 @@ impl CaddyReader<'_> {
             self.report.mark(line.row, said.0, said.1);
         }
         let Some(root) = root else {
-            return self.refused(first, "no root says which folder it is");
+            return Self::refused(first, "no root says which folder it is");
         };
         if state.rewrite.is_some() {
-            return self.refused(first, "the path of a folder is not rewritten");
+            return Self::refused(first, "the path of a folder is not rewritten");
         }
         if !hidden.is_empty() {
             hidden.extend(SCRIPTS.iter().map(|it| (*it).to_owned()));
@@ -205,8 +205,7 @@ pub(super) fn text_of(text: &str) -> Result<String, UnknownWord> {
 /// A placeholder in our words.
 pub(super) fn known_word(word: &str) -> Option<&'static str> {
     Some(match word {
-        "host" | "http.request.host" => "{host}",
-        "hostport" | "http.request.hostport" => "{host}",
+        "host" | "http.request.host" | "hostport" | "http.request.hostport" => "{host}",
         "uri" | "http.request.uri" | "http.request.orig_uri" => "{uri}",
         "path" | "http.request.uri.path" | "http.request.orig_uri.path" => "{path}",
         "query" | "http.request.uri.query" => "{query}",

@@ -122,7 +122,7 @@ impl CaddyReader<'_> {
                         self.chosen(matcher, then, behind, state)
                     }
                     Err(why) => {
-                        let then = self.refused(first, why);
+                        let then = Self::refused(first, why);
                         self.when(matcher, then, behind, state)
                     }
                 };
@@ -153,8 +153,8 @@ impl CaddyReader<'_> {
                 self.scripts(first, args, state, settings)
             }
             "file_server" => self.files(first, args, state),
-            UNREAD => self.refused(first, "nobody knows which rules it holds"),
-            _ => self.refused(first, "nobody knows whom this directive lets in"),
+            UNREAD => Self::refused(first, "nobody knows which rules it holds"),
+            _ => Self::refused(first, "nobody knows whom this directive lets in"),
         };
         self.when(matcher, inner, behind, state)
     }
@@ -213,7 +213,7 @@ impl CaddyReader<'_> {
     ) -> Vec<FlowStep> {
         let HandlerRest { behind, state } = rest;
         if state.has_password {
-            return self.refused(first, "two passwords or authorities for one path");
+            return Self::refused(first, "two passwords or authorities for one path");
         }
         let (key, guard) = match first.name.as_str() {
             "basic_auth" => ("auth", self.password(first, args)),
@@ -221,7 +221,7 @@ impl CaddyReader<'_> {
         };
         let Some(guard) = guard else {
             let why = "no user has a hash that is taken, or the authority cannot be named here";
-            let then = self.refused(first, why);
+            let then = Self::refused(first, why);
             return self.when(matcher, then, behind, state);
         };
         let after = SiteState { has_password: true, ..state.clone() };
@@ -230,7 +230,7 @@ impl CaddyReader<'_> {
         self.chosen(matcher, then, behind, state)
     }
 
-    pub(super) fn refused(&self, directive: &CaddyDirective, why: &str) -> Vec<FlowStep> {
+    pub(super) fn refused(directive: &CaddyDirective, why: &str) -> Vec<FlowStep> {
         vec![FlowStep::End(RouteEnd::Refused(directive.row, why.into()))]
     }
 
@@ -286,7 +286,7 @@ impl CaddyReader<'_> {
         if first.name == "handle_path" {
             let prefix = first.arg(0).trim_end_matches('*').trim_end_matches('/');
             if !first.arg(0).starts_with('/') || prefix.contains('*') || prefix.is_empty() {
-                return self.refused(first, "its path is no prefix");
+                return Self::refused(first, "its path is no prefix");
             }
             inside.base = format!("{}{prefix}", state.base);
         }
@@ -300,7 +300,7 @@ impl CaddyReader<'_> {
         let ends = own.iter().any(|it| is_end(&it.name) && !has_matcher(it));
         if !ends && !rest.is_empty() {
             if first.name == "handle_path" {
-                return self.refused(first, "what follows it sees another path");
+                return Self::refused(first, "what follows it sees another path");
             }
             inside.keeps_order = true;
             if first.name == "handle" {
@@ -325,7 +325,7 @@ impl CaddyReader<'_> {
         if let Some(auth) = tls.block.iter().find(|it| it.name == "client_auth") {
             let why = "clients are asked for certificates at all listeners or none: write \
                        tls.client_ca";
-            return self.refused(auth, why);
+            return Self::refused(auth, why);
         }
         self.sequence(behind, state)
     }

@@ -127,9 +127,10 @@ impl SiteMatchers {
             let Some((name, args)) = directive.args.split_first() else {
                 return Err("a matcher asks nothing");
             };
-            let (name, args) = match name.starts_with('`') || name.contains(' ') {
-                true => ("expression".to_owned(), args),
-                false => (name.clone(), args),
+            let (name, args) = if name.starts_with('`') || name.contains(' ') {
+                ("expression".to_owned(), args)
+            } else {
+                (name.clone(), args)
             };
             inline = [CaddyDirective { name, args: args.to_vec(), ..directive.clone() }];
             &inline
@@ -199,12 +200,10 @@ impl SiteMatchers {
                     return Err("a field that is not there cannot be asked for");
                 }
                 let name = name.to_ascii_lowercase();
-                match values.is_empty() {
-                    true => vec![RequestTest::Header(name, ValueTest::Any)],
-                    false => values
-                        .iter()
-                        .map(|it| RequestTest::Header(name.clone(), value(it)))
-                        .collect(),
+                if values.is_empty() {
+                    vec![RequestTest::Header(name, ValueTest::Any)]
+                } else {
+                    values.iter().map(|it| RequestTest::Header(name.clone(), value(it))).collect()
                 }
             }
             "header_regexp" => {

@@ -34,25 +34,23 @@ impl CaddyReader<'_> {
             it.block.iter().any(|it| it.name == "versions" && it.args.iter().any(|it| it == "h2c"))
         });
         if transport.is_some_and(|it| it.arg(0) != "http") {
-            return self.refused(first, "the gateway speaks HTTP to servers");
+            return Self::refused(first, "the gateway speaks HTTP to servers");
         }
         let mut servers: Vec<String> = Vec::new();
         for text in &texts {
             match servers_of(text, is_tls, is_h2c) {
                 Some(more) => servers.extend(more),
-                None => return self.refused(first, "a server cannot be named here"),
+                None => return Self::refused(first, "a server cannot be named here"),
             }
         }
         if servers.is_empty() {
-            return self.refused(first, "its servers are found by what has no counterpart");
+            return Self::refused(first, "its servers are found by what has no counterpart");
         }
         let mut pool = json!({ "servers": servers, "balance": "random" });
-        if servers.iter().any(|it| it.starts_with("https:")) {
-            if has("tls_insecure_skip_verify") {
-                pool["tls"] = json!({ "verify": "none" });
-                let why = "the server's certificate is not verified, as before";
-                self.report.mark(first.row, LineFate::Changed, why);
-            }
+        if servers.iter().any(|it| it.starts_with("https:")) && has("tls_insecure_skip_verify") {
+            pool["tls"] = json!({ "verify": "none" });
+            let why = "the server's certificate is not verified, as before";
+            self.report.mark(first.row, LineFate::Changed, why);
         }
         if let Some(transport) = transport {
             self.transport(transport, &mut pool);
@@ -65,7 +63,7 @@ impl CaddyReader<'_> {
         let name = texts.first().map_or("servers", String::as_str);
         let name = name.split("://").last().unwrap_or(name).to_owned();
         let Some(pool) = self.gateway.pool(&name, &pool) else {
-            return self.refused(first, "there are too many pools");
+            return Self::refused(first, "there are too many pools");
         };
         route.insert("pool".into(), json!(pool));
         if !state.base.is_empty() {
@@ -75,7 +73,7 @@ impl CaddyReader<'_> {
             route.insert("rewrite".into(), pair.clone());
         }
         if state.fallback.is_some() {
-            return self.refused(first, "files are not sought before servers are asked");
+            return Self::refused(first, "files are not sought before servers are asked");
         }
         steps.push(FlowStep::End(RouteEnd::Settings(route)));
         steps
@@ -276,13 +274,13 @@ impl CaddyReader<'_> {
         mut settings: Map<String, Value>,
     ) -> Vec<FlowStep> {
         let Some(root) = state.root.clone() else {
-            return self.refused(first, "no root says where its scripts are");
+            return Self::refused(first, "no root says where its scripts are");
         };
         let address = args.first().map_or("", String::as_str);
         let server = match address.strip_prefix("unix/") {
             Some(path) => format!("unix://{path}"),
             None if is_address(address) && address.contains(':') => format!("tcp://{address}"),
-            None => return self.refused(first, "its server cannot be named here"),
+            None => return Self::refused(first, "its server cannot be named here"),
         };
         if args.len() > 1 {
             self.report.mark(first.row, LineFate::Changed, "of several servers the first is asked");
@@ -383,12 +381,11 @@ fn servers_of(text: &str, is_tls: bool, is_h2c: bool) -> Option<Vec<String>> {
         _ => (rest, if scheme == "https" { "443".to_owned() } else { "80".to_owned() }),
     };
     let host = if host.is_empty() { "127.0.0.1" } else { host };
-    let (begin, end) = match ports.split_once('-') {
-        Some((begin, end)) => (begin.parse::<u16>().ok()?, end.parse::<u16>().ok()?),
-        None => {
-            let port = ports.parse::<u16>().ok()?;
-            (port, port)
-        }
+    let (begin, end) = if let Some((begin, end)) = ports.split_once('-') {
+        (begin.parse::<u16>().ok()?, end.parse::<u16>().ok()?)
+    } else {
+        let port = ports.parse::<u16>().ok()?;
+        (port, port)
     };
     if end < begin || end - begin >= RANGE_MAX || !is_address(&format!("{host}:{begin}")) {
         return None;

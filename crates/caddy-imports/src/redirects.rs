@@ -31,7 +31,7 @@ impl CaddyReader<'_> {
         };
         match made {
             Ok(step) => vec![step],
-            Err(why) => self.refused(first, &why),
+            Err(why) => Self::refused(first, &why),
         }
     }
 
@@ -76,10 +76,10 @@ impl CaddyReader<'_> {
         match (known_word(word), short) {
             // What `handle_path` has taken off is not there any more.
             (_, "path" | "uri.path") if is_below => {
-                self.push_rest(state, draft).ok_or_else(unknown)?;
+                Self::push_rest(state, draft).ok_or_else(unknown)?;
             }
             (_, "uri") if is_below && is_last => {
-                self.push_rest(state, draft).ok_or_else(unknown)?;
+                Self::push_rest(state, draft).ok_or_else(unknown)?;
                 draft.to.push_str("?{query}");
             }
             (_, "uri") if is_below => return Err(unknown()),
@@ -93,7 +93,7 @@ impl CaddyReader<'_> {
     }
 
     /// Puts in the path below the block's prefix.
-    fn push_rest(&self, state: &SiteState, draft: &mut RedirectDraft) -> Option<()> {
+    fn push_rest(state: &SiteState, draft: &mut RedirectDraft) -> Option<()> {
         let expression = format!("^{}/?(.*)$", regex::escape(&state.base));
         // One slash stands before it in any case.
         if !draft.to.ends_with('/') {

@@ -191,9 +191,10 @@ impl CaddyReader<'_> {
                 if is_https { "https" } else { "http" },
                 port.unwrap_or(own_port)
             );
-            let other = match is_https {
-                true => listener.replacen("https", "http", 1),
-                false => listener.replacen("http", "https", 1),
+            let other = if is_https {
+                listener.replacen("https", "http", 1)
+            } else {
+                listener.replacen("http", "https", 1)
             };
             if self.gateway.listen.contains(&other) {
                 self.report.mark(site.row, LineFate::LeftOut, "a listener speaks TLS or does not");

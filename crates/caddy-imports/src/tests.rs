@@ -1,19 +1,10 @@
 //! Configurations as people write them, and what comes of them.
 
 use import_report::ImportedConfig;
-use test_support::OneText;
+use test_support::{OneText, route_lines};
 
 fn made(text: &str) -> ImportedConfig {
     crate::from_caddy(&["/c".into()], &OneText(text)).expect("a configuration")
-}
-
-/// Routes in one line each.
-fn routes(config: &ImportedConfig) -> Vec<String> {
-    let begun = config.yaml.split("  routes:").nth(1).expect("routes");
-    if !begun.starts_with('\n') {
-        return begun.trim().split("}, { ").map(str::to_owned).collect();
-    }
-    begun.split("\n    - ").skip(1).map(|it| it.trim().replace("\n     ", "")).collect()
 }
 
 #[test]
@@ -44,7 +35,7 @@ http://plain.example {
 }
 ",
     );
-    let found = routes(&config);
+    let found = route_lines(&config.yaml);
     assert!(config.yaml.contains("strip_prefix: \"/api\"") && config.yaml.contains("X-From"));
     assert!(
         found.iter().any(|it| it.contains("auth: ") && it.contains("(?i)^/admin/")),

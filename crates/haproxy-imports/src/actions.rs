@@ -167,9 +167,8 @@ impl RuleSteps<'_, '_> {
                 _ => return refused("the new path has no counterpart"),
             },
             "replace-path" => {
-                let text = match read(word(1), LetterCase::Counts) {
-                    ReadExpression::Same(text) => text,
-                    _ => return refused("the expression has no counterpart"),
+                let ReadExpression::Same(text) = read(word(1), LetterCase::Counts) else {
+                    return refused("the expression has no counterpart");
                 };
                 let mut to = word(2).replace('$', "$$");
                 for digit in 0..10 {

@@ -298,9 +298,7 @@ fn server_url(address: &str, scheme: &str) -> Option<String> {
         return Some(format!("{begin}unix:/{}", path.trim_start_matches('/')));
     }
     let port = if scheme == "https" { 443 } else { 80 };
-    let whole = match address.contains(':') {
-        true => address.to_owned(),
-        false => format!("{address}:{port}"),
-    };
+    let whole =
+        if address.contains(':') { address.to_owned() } else { format!("{address}:{port}") };
     is_address(&whole).then(|| format!("{scheme}://{whole}"))
 }

@@ -320,9 +320,10 @@ impl AskedValues {
                 None => return AccessList::Unsayable("an expression has no counterpart"),
             }
         }
-        match tests.is_empty() {
-            true => AccessList::Unsayable("it names no value"),
-            false => AccessList::Tests(tests),
+        if tests.is_empty() {
+            AccessList::Unsayable("it names no value")
+        } else {
+            AccessList::Tests(tests)
         }
     }
 
@@ -354,9 +355,10 @@ fn plain_prefix(text: String) -> PathTest {
     let plain = rest.replace("\\-", "-").replace("\\.", ".");
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-_.".contains(c);
     let unescaped = regex::escape(&plain) == rest;
-    match unescaped && plain.starts_with('/') && plain.chars().all(is_plain) {
-        true => PathTest::Prefix(plain),
-        false => PathTest::Matching(text),
+    if unescaped && plain.starts_with('/') && plain.chars().all(is_plain) {
+        PathTest::Prefix(plain)
+    } else {
+        PathTest::Matching(text)
     }
 }
 

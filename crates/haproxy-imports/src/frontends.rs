@@ -133,7 +133,7 @@ impl HaproxyReader<'_> {
         let files = match self.around.list(&path) {
             Ok(names) => names
                 .into_iter()
-                .filter(|it| it.ends_with(".pem"))
+                .filter(|it| it.strip_suffix(".pem").is_some())
                 .map(|it| path.join(it))
                 .collect(),
             Err(_) => vec![path],

@@ -46,14 +46,15 @@ impl RuleSteps<'_, '_> {
         let is_bare = word(0) == "prefix" && text.text == "/";
         let text = if is_bare { PlaceText::default() } else { text };
         let slash = word(0) == "prefix" && has("drop-query") && has("append-slash");
-        let made = match slash {
-            false => text.step(end, status).map(|it| vec![it]),
-            true => text.step("{path}/", status).and_then(|then| {
+        let made = if slash {
+            text.step("{path}/", status).and_then(|then| {
                 let is_folder = RequestTest::Path(PathTest::Matching("/$".into()));
                 let when = TestConjunction::one(is_folder);
                 let as_it_is = vec![text.step("{path}", status)?];
                 Ok(vec![FlowStep::If { when, then: as_it_is, otherwise: vec![then] }])
-            }),
+            })
+        } else {
+            text.step(end, status).map(|it| vec![it])
         };
         let steps = match made {
             Ok(steps) => steps,
@@ -228,7 +229,6 @@ fn split_at_commas(text: &str) -> Vec<&str> {
     for (at, letter) in text.char_indices() {
         match (letter, quote) {
             (it, Some(open)) if it == open => quote = None,
-            (_, Some(_)) => {}
             ('"' | '\'', None) => quote = Some(letter),
             ('(' | '[' | '{', None) => depth += 1,
             (')' | ']' | '}', None) => depth -= 1,

@@ -1,19 +1,10 @@
 //! Configurations as people write them, and what comes of them.
 
 use import_report::ImportedConfig;
-use test_support::OneText;
+use test_support::{OneText, route_lines};
 
 fn made(text: &str) -> ImportedConfig {
     crate::from_haproxy(&["/c".into()], &OneText(text)).expect("a configuration")
-}
-
-/// Routes in one line each.
-fn routes(config: &ImportedConfig) -> Vec<String> {
-    let begun = config.yaml.split("  routes:").nth(1).expect("routes");
-    if !begun.starts_with('\n') {
-        return begun.trim().split("}, { ").map(str::to_owned).collect();
-    }
-    begun.split("\n    - ").skip(1).map(|it| it.trim().replace("\n     ", "")).collect()
 }
 
 #[test]
@@ -44,7 +35,7 @@ backend web
   server c 10.0.0.3:8080 maxconn 9 cookie c
 ",
     );
-    let found = routes(&config);
+    let found = route_lines(&config.yaml);
     assert!(found[0].contains("clients: [\"10.0.0.0/8\"]"), "{found:#?}");
     assert!(found.iter().any(|it| it.contains("/admin*") && it.contains("status: 403")));
     assert!(found.iter().any(|it| it.contains("https://{host}{uri}")));

@@ -4,7 +4,9 @@
 pub(super) fn setting(name: &str) -> &'static str {
     match name {
         "bind" => "gateway.listen",
-        "acl" | "use_backend" | "default_backend" => "gateway.routes",
+        "acl" | "use_backend" | "default_backend" | "http-request" | "redirect" | "block" => {
+            "gateway.routes"
+        }
         "frontend" => "gateway.routes[].listen",
         "backend" | "listen" | "server" | "server-template" | "default-server" => "gateway.pools",
         "balance" => "gateway.pools.NAME.balance",
@@ -12,7 +14,6 @@ pub(super) fn setting(name: &str) -> &'static str {
         "retries" => "gateway.pools.NAME.retry",
         "timeout" => "gateway.client, gateway.pools.NAME.timeouts",
         "http-check" | "option" => "gateway.pools.NAME.health",
-        "http-request" | "redirect" | "block" => "gateway.routes",
         "http-response" => "gateway.routes[].headers.response",
         "compression" => "gateway.routes[].compress",
         "maxconn" => "gateway.connections",

@@ -68,13 +68,14 @@ impl PrefixCut {
                 let sub = self.plain(&repetition.sub, depth + 1)?;
                 repeated(repetition, repetition.min, repetition.max, sub)
             }
-            HirKind::Look(Look::Start | Look::End) | HirKind::Empty => hir.clone(),
+            HirKind::Look(Look::Start | Look::End)
+            | HirKind::Empty
+            | HirKind::Class(Class::Unicode(_)) => hir.clone(),
             HirKind::Look(_) => return Err(RestError::Unreadable),
             HirKind::Literal(literal) => match std::str::from_utf8(&literal.0) {
                 Ok(_) => hir.clone(),
                 Err(_) => return Err(RestError::Unreadable),
             },
-            HirKind::Class(Class::Unicode(_)) => hir.clone(),
             HirKind::Class(Class::Bytes(class)) => match class.to_unicode_class() {
                 Some(class) => Hir::class(Class::Unicode(class)),
                 None => return Err(RestError::Unreadable),

@@ -5,23 +5,6 @@
 //! cannot be carried over closes what it guarded: a route answers 403, and the report says so.
 //! Pure: it opens no file. Called by `nginx-imports`, `haproxy-imports` and `caddy-imports`.
 
-#![allow(
-    clippy::match_bool,
-    clippy::single_match_else,
-    clippy::match_same_arms,
-    clippy::similar_names,
-    clippy::unused_self,
-    clippy::unnecessary_wraps,
-    clippy::collapsible_if,
-    clippy::manual_let_else,
-    clippy::redundant_closure,
-    clippy::redundant_closure_for_method_calls,
-    clippy::case_sensitive_file_extension_comparisons,
-    clippy::single_match,
-    clippy::format_push_string,
-    reason = "tables of another program's words read best as one match, a row for each"
-)]
-
 pub mod config_files;
 mod expression_rest;
 pub mod flow;

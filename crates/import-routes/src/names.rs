@@ -31,14 +31,10 @@ pub fn is_address(text: &str) -> bool {
     };
     let is_v6 = host.starts_with('[') && host.ends_with(']');
     let is_plain = !host.contains([':', '[', ']', '_']) && !host.starts_with(['.', '-']);
-    let host_is_fine = match is_v6 {
-        true => host[1..host.len() - 1].parse::<std::net::Ipv6Addr>().is_ok(),
-        false => {
-            is_plain
-                && !host.is_empty()
-                && host.len() < 254
-                && host.split('.').all(|it| it.len() < 64)
-        }
+    let host_is_fine = if is_v6 {
+        host[1..host.len() - 1].parse::<std::net::Ipv6Addr>().is_ok()
+    } else {
+        is_plain && !host.is_empty() && host.len() < 254 && host.split('.').all(|it| it.len() < 64)
     };
     host_is_fine && port.parse::<u16>().is_ok_and(|it| it > 0)
 }

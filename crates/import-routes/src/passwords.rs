@@ -1,6 +1,7 @@
 //! Files of names and hashed passwords: which of them are taken here.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// The part of a file that can be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub fn read(text: &str) -> UserFile {
     lost.truncate(TOLD_MAX);
     let mut told = lost.join(", ");
     if more > 0 {
-        told.push_str(&format!(" and {more} more"));
+        let _ = write!(told, " and {more} more");
     }
     UserFile::Some(users, if told.is_empty() { "nobody".into() } else { told })
 }

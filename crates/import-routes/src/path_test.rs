@@ -61,15 +61,19 @@ impl PathTest {
             {
                 Meeting::Both(it.clone())
             }
-            (Self::Exact(path), it) | (it, Self::Exact(path)) => match it.is_for(path) {
-                true => Meeting::Both(Self::Exact(path.clone())),
-                false => Meeting::Nothing,
-            },
+            (Self::Exact(path), it) | (it, Self::Exact(path)) => {
+                if it.is_for(path) {
+                    Meeting::Both(Self::Exact(path.clone()))
+                } else {
+                    Meeting::Nothing
+                }
+            }
             (Self::Prefix(one), Self::Prefix(two)) => {
                 let (short, long) = if one.len() < two.len() { (one, two) } else { (two, one) };
-                match long.starts_with(short.as_str()) {
-                    true => Meeting::Both(Self::Prefix(long.clone())),
-                    false => Meeting::Nothing,
+                if long.starts_with(short.as_str()) {
+                    Meeting::Both(Self::Prefix(long.clone()))
+                } else {
+                    Meeting::Nothing
                 }
             }
             (Self::Prefix(prefix), Self::Matching(expression))
@@ -201,9 +205,10 @@ fn both_expressions(one: &str, two: &str) -> Meeting<PathTest> {
         return Meeting::Nothing;
     }
     let is_narrower = (short.folds_case || !long.folds_case) && (long.is_whole || !short.is_whole);
-    match is_narrower {
-        true => Meeting::Both(PathTest::Matching(narrow.into())),
-        false => Meeting::Unsayable(WHY),
+    if is_narrower {
+        Meeting::Both(PathTest::Matching(narrow.into()))
+    } else {
+        Meeting::Unsayable(WHY)
     }
 }
 

@@ -99,10 +99,13 @@ impl HostTest {
     /// Hosts that both are for.
     fn meet(&self, other: &Self) -> Meeting<Self> {
         match (self, other) {
-            (Self::Exact(host), it) | (it, Self::Exact(host)) => match it.is_for(host) {
-                true => Meeting::Both(Self::Exact(host.clone())),
-                false => Meeting::Nothing,
-            },
+            (Self::Exact(host), it) | (it, Self::Exact(host)) => {
+                if it.is_for(host) {
+                    Meeting::Both(Self::Exact(host.clone()))
+                } else {
+                    Meeting::Nothing
+                }
+            }
             (one, two) if one.covers(two) => Meeting::Both(two.clone()),
             (one, two) if two.covers(one) => Meeting::Both(one.clone()),
             (Self::Below(_), Self::Below(_)) => Meeting::Nothing,
@@ -141,10 +144,13 @@ impl ValueTest {
     fn meet(&self, other: &Self) -> Meeting<Self> {
         match (self, other) {
             (Self::Any, it) | (it, Self::Any) => Meeting::Both(it.clone()),
-            (Self::Exact(value), it) | (it, Self::Exact(value)) => match it.is_for(value) {
-                true => Meeting::Both(Self::Exact(value.clone())),
-                false => Meeting::Nothing,
-            },
+            (Self::Exact(value), it) | (it, Self::Exact(value)) => {
+                if it.is_for(value) {
+                    Meeting::Both(Self::Exact(value.clone()))
+                } else {
+                    Meeting::Nothing
+                }
+            }
             (one, two) if one == two => Meeting::Both(one.clone()),
             (Self::Matching(one), it) if one == "." => Meeting::Both(it.clone()),
             (it, Self::Matching(two)) if two == "." => Meeting::Both(it.clone()),
@@ -293,9 +299,10 @@ fn cut_value(own: &mut BTreeMap<String, ValueTest>, name: &str, by: &ValueTest) 
     match met {
         Meeting::Both(value) => {
             own.insert(name.into(), value);
-            match own.len() > CONDITIONS_MAX {
-                true => Meeting::Unsayable("a route has at most 16 conditions of a kind"),
-                false => Meeting::Both(()),
+            if own.len() > CONDITIONS_MAX {
+                Meeting::Unsayable("a route has at most 16 conditions of a kind")
+            } else {
+                Meeting::Both(())
             }
         }
         Meeting::Nothing => Meeting::Nothing,

@@ -137,9 +137,10 @@ fn with_slash(to: &str) -> String {
         to.find("//").filter(|at| ["", "http:", "https:", "{scheme}:"].contains(&&to[..*at]));
     let host = begin.map_or(0, |at| at + 2);
     let end = to[host..].find(['/', '?', '#', '$']).map_or(to.len(), |at| host + at);
-    match to[end..].starts_with("${") {
-        true => format!("{}/{}", &to[..end], &to[end..]),
-        false => to.to_owned(),
+    if to[end..].starts_with("${") {
+        format!("{}/{}", &to[..end], &to[end..])
+    } else {
+        to.to_owned()
     }
 }
 

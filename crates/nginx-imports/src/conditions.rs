@@ -42,9 +42,10 @@ impl NginxReader<'_> {
         if let Some(kind) = left.trim_start_matches('!').strip_prefix('-') {
             let about = matches!(kind, "f" | "d" | "e" | "x");
             let request = ["$request_filename", "$document_root$uri"].contains(&rest);
-            return match about && request {
-                true => IfVerdict::Files { is_missing: left.starts_with('!') },
-                false => IfVerdict::Unsayable("routes do not look for files"),
+            return if about && request {
+                IfVerdict::Files { is_missing: left.starts_with('!') }
+            } else {
+                IfVerdict::Unsayable("routes do not look for files")
             };
         }
         let (operator, value) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -162,20 +163,19 @@ fn referers(valid: Option<&NginxDirective>, server_names: &[String]) -> IfVerdic
         }
     }
     for name in names {
-        let text = match name.strip_prefix('~') {
-            Some(text) => match read(text, LetterCase::Ignored) {
+        let text = if let Some(text) = name.strip_prefix('~') {
+            match read(text, LetterCase::Ignored) {
                 ReadExpression::Same(text) => {
                     format!("(?i)^https?://.*?(?:{})", text.trim_start_matches("(?i)"))
                 }
                 ReadExpression::Wider(_) | ReadExpression::Unreadable => {
                     return IfVerdict::Unsayable("the expression has no counterpart");
                 }
-            },
-            None => {
-                let (host, path) = name.split_once('/').map_or((name.as_str(), ""), |it| it);
-                let host = regex::escape(host).replace(r"\*", "[^/:]*");
-                format!("(?i)^https?://{host}(?::[0-9]+)?(?:/{}|$)", regex::escape(path))
             }
+        } else {
+            let (host, path) = name.split_once('/').map_or((name.as_str(), ""), |it| it);
+            let host = regex::escape(host).replace(r"\*", "[^/:]*");
+            format!("(?i)^https?://{host}(?::[0-9]+)?(?:/{}|$)", regex::escape(path))
         };
         match ValueTest::matching(&text) {
             Some(test) => cases.push((field(test), false)),

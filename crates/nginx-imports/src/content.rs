@@ -80,7 +80,7 @@ impl<'r> NginxReader<'r> {
                 "auth_request" => "write forward_auth at the route",
                 _ => "this access rule has no counterpart",
             };
-            return Some(self.refused(found.row, why));
+            return Some(Self::refused(found.row, why));
         }
         None
     }
@@ -129,13 +129,14 @@ impl<'r> NginxReader<'r> {
             let networks = match rule.arg(0) {
                 "all" => None,
                 "unix:" => continue,
-                text => match text.parse::<Network>() {
-                    Ok(network) => Some(vec![network]),
-                    Err(_) => {
-                        let step = self.refused(rule.row, "this is no network");
+                text => {
+                    if let Ok(network) = text.parse::<Network>() {
+                        Some(vec![network])
+                    } else {
+                        let step = Self::refused(rule.row, "this is no network");
                         return vec![step];
                     }
-                },
+                }
             };
             match (groups.last_mut(), networks) {
                 (Some((last, Some(group))), Some(more)) if *last == allows => group.extend(more),
@@ -165,12 +166,11 @@ impl<'r> NginxReader<'r> {
         }
         let inner = NginxScope::of(vec![except.inside()]);
         let rules = inner.all(&["allow", "deny"]);
-        let others = match inner.last("auth_basic") {
-            Some(auth) => vec![self.refused(auth.row, "a password for some methods is not read")],
-            None => {
-                let denied = [FlowStep::answer(403)];
-                self.access_steps(&rules, &steps, &denied, steps.clone())
-            }
+        let others = if let Some(auth) = inner.last("auth_basic") {
+            vec![Self::refused(auth.row, "a password for some methods is not read")]
+        } else {
+            let denied = [FlowStep::answer(403)];
+            self.access_steps(&rules, &steps, &denied, steps.clone())
         };
         vec![FlowStep::If {
             when: TestConjunction::one(RequestTest::Methods(methods)),
@@ -185,12 +185,12 @@ impl<'r> NginxReader<'r> {
             return Ok(None);
         };
         let Some(file) = scope.last("auth_basic_user_file") else {
-            return Err(self.refused(basic.row, "no file says who has a password"));
+            return Err(Self::refused(basic.row, "no file says who has a password"));
         };
         let is_text = |it: char| (' '..='~').contains(&it) && it != '"' && it != '\\';
         let realm: String = basic.arg(0).chars().filter(|it| is_text(*it)).collect();
         if file.arg(0).contains('$') {
-            return Err(self.refused(file.row, "the name of a file of passwords has a variable"));
+            return Err(Self::refused(file.row, "the name of a file of passwords has a variable"));
         }
         let path = self.folder.join(file.arg(0));
         let mut auth = json!({ "realm": realm });
@@ -218,7 +218,7 @@ impl<'r> NginxReader<'r> {
                         "hashes of {lost} are refused (MD5, SHA-1, DES, plain text): make new ones \
                          by htpasswd -B"
                     );
-                    return Err(self.refused(file.row, &why));
+                    return Err(Self::refused(file.row, &why));
                 }
             },
         }

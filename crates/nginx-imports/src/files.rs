@@ -46,7 +46,7 @@ impl<'r> NginxReader<'r> {
                     "dav_methods" => "files are written at a site of the web door: webdav",
                     _ => "the gateway does not speak to it",
                 };
-                return vec![self.refused(found.row, why)];
+                return vec![Self::refused(found.row, why)];
             }
         }
         if let Some(gif) = scope.own("empty_gif") {
@@ -108,7 +108,7 @@ impl<'r> NginxReader<'r> {
                 let tail = super::rewrites::FlowTail::Content(LocationKind::Named);
                 self.rewrite_steps(&rest, &inner, known, &tail, 0)
             }
-            _ => vec![self.refused(row, "there is no location of this name")],
+            _ => vec![Self::refused(row, "there is no location of this name")],
         };
         self.named_depth -= 1;
         steps
@@ -122,7 +122,7 @@ impl<'r> NginxReader<'r> {
         kind: &LocationKind,
     ) -> Vec<FlowStep> {
         let Some((last, files)) = tries.args.split_last() else {
-            return vec![self.refused(tries.row, "it names nothing")];
+            return vec![Self::refused(tries.row, "it names nothing")];
         };
         let is_usual = |it: &String| {
             let it = it.trim_start_matches("$document_root");
@@ -146,13 +146,12 @@ impl<'r> NginxReader<'r> {
             ["proxy_pass", "grpc_pass", "fastcgi_pass"].iter().find_map(|it| scope.own(it));
         if let Some(pass) = handler {
             // Found files are the handler's.
-            return match pass.name.as_str() {
-                "fastcgi_pass" => self.scripts(pass, scope, known, kind),
-                _ => {
-                    let why = "every request goes on to the servers: files are not sought first";
-                    self.report.mark(tries.row, LineFate::Changed, why);
-                    self.proxied(pass, scope, known, kind)
-                }
+            return if pass.name.as_str() == "fastcgi_pass" {
+                self.scripts(pass, scope, known, kind)
+            } else {
+                let why = "every request goes on to the servers: files are not sought first";
+                self.report.mark(tries.row, LineFate::Changed, why);
+                self.proxied(pass, scope, known, kind)
             };
         }
         if last.starts_with('@') {
@@ -187,7 +186,7 @@ impl<'r> NginxReader<'r> {
         let last = tries.args.last().map_or("", String::as_str);
         let path = last.split(['?', '$']).next().unwrap_or_default();
         if !path.starts_with('/') || path.len() < 2 {
-            return vec![self.refused(tries.row, "its last name is no path")];
+            return vec![Self::refused(tries.row, "its last name is no path")];
         }
         if last.contains('?') && !last.ends_with("?$args") && !last.ends_with("?$query_string") {
             let why = "the fallback gets the query that was asked for";
@@ -195,7 +194,7 @@ impl<'r> NginxReader<'r> {
         }
         if tries.args.len() < 2 {
             let why = "files that are there are sent, where all was the last name's";
-            return vec![self.refused(tries.row, why)];
+            return vec![Self::refused(tries.row, why)];
         }
         self.folder(scope, known, kind, Some(path.trim_end_matches('/').to_owned()))
     }
@@ -212,17 +211,18 @@ impl<'r> NginxReader<'r> {
             self.report.mark(alias.row, LineFate::Carried, "");
             let (prefix, text) = match kind {
                 LocationKind::Prefix(prefix) => (prefix.clone(), text),
-                LocationKind::Matching(expression) => match aliased(expression, &text) {
-                    Some(found) => found,
-                    None => {
+                LocationKind::Matching(expression) => {
+                    if let Some(found) = aliased(expression, &text) {
+                        found
+                    } else {
                         let why = "an alias within an expression has no counterpart";
-                        return Err(self.refused(alias.row, why));
+                        return Err(Self::refused(alias.row, why));
                     }
-                },
-                _ => return Err(self.refused(alias.row, "an alias needs a prefix")),
+                }
+                _ => return Err(Self::refused(alias.row, "an alias needs a prefix")),
             };
             if text.contains('$') {
-                return Err(self.refused(alias.row, "a folder's name has a variable"));
+                return Err(Self::refused(alias.row, "a folder's name has a variable"));
             }
             return Ok((text, prefix));
         }
@@ -231,7 +231,7 @@ impl<'r> NginxReader<'r> {
         };
         let text = filled(root.arg(0), known);
         if text.contains('$') {
-            return Err(self.refused(root.row, "a folder's name has a variable"));
+            return Err(Self::refused(root.row, "a folder's name has a variable"));
         }
         self.report.mark(root.row, LineFate::Carried, "");
         let root = self.folder.join(&text);
@@ -304,7 +304,7 @@ impl<'r> NginxReader<'r> {
 }
 
 fn is_script(name: &str) -> bool {
-    name.ends_with(".php")
+    name.strip_suffix(".php").is_some()
 }
 
 /// The prefix and the folder of an alias whose expression only takes what follows: `^/x/(.*)$`.

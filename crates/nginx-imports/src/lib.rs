@@ -3,22 +3,7 @@
 //! Pure: from texts to a configuration of ours, with a report line by line. What cannot be said
 //! closes what it guarded. Called by `config-imports`.
 
-#![allow(
-    clippy::match_bool,
-    clippy::single_match_else,
-    clippy::match_same_arms,
-    clippy::similar_names,
-    clippy::unused_self,
-    clippy::unnecessary_wraps,
-    clippy::collapsible_if,
-    clippy::manual_let_else,
-    clippy::redundant_closure,
-    clippy::redundant_closure_for_method_calls,
-    clippy::case_sensitive_file_extension_comparisons,
-    clippy::single_match,
-    clippy::format_push_string,
-    reason = "tables of another program's words read best as one match, a row for each"
-)]
+#![allow(clippy::similar_names, reason = "a text that is read becomes a test")]
 
 mod conditions;
 mod content;
@@ -108,7 +93,7 @@ pub fn from_nginx(
     let http: Vec<NginxDirective> = directives
         .iter()
         .filter(|it| it.name == "http")
-        .flat_map(|it| it.inside())
+        .flat_map(tree::NginxDirective::inside)
         .cloned()
         .collect();
     for block in directives.iter().filter(|it| it.name == "http") {
@@ -152,9 +137,10 @@ pub fn from_nginx(
 fn home_of(path: &Path) -> PathBuf {
     let folder = path.parent().unwrap_or(Path::new(""));
     let name = folder.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-    match matches!(name.as_str(), "sites-enabled" | "sites-available" | "conf.d" | "snippets") {
-        true => folder.parent().unwrap_or(folder).to_owned(),
-        false => folder.to_owned(),
+    if matches!(name.as_str(), "sites-enabled" | "sites-available" | "conf.d" | "snippets") {
+        folder.parent().unwrap_or(folder).to_owned()
+    } else {
+        folder.to_owned()
     }
 }
 

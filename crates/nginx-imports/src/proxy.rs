@@ -40,14 +40,14 @@ impl<'r> NginxReader<'r> {
             return self.proxied_to(pass, &text, scope, known, kind);
         }
         let Some(name) = only_variable(&text) else {
-            return vec![self.refused(pass.row, "several variables choose its servers")];
+            return vec![Self::refused(pass.row, "several variables choose its servers")];
         };
         let cases = match self.cases_of(&name) {
             Some(Ok(cases)) => cases,
-            Some(Err(why)) => return vec![self.refused(pass.row, why)],
+            Some(Err(why)) => return vec![Self::refused(pass.row, why)],
             None => {
                 let why = format!("${name} chooses its servers, which routes cannot read");
-                return vec![self.refused(pass.row, &why)];
+                return vec![Self::refused(pass.row, &why)];
             }
         };
         self.mark_table(&name);
@@ -55,7 +55,7 @@ impl<'r> NginxReader<'r> {
             let known_too = [(name.clone(), value.to_owned())].into();
             let text = filled(&text, &known_too);
             if text.ends_with("://") || text.contains('$') || text.is_empty() {
-                return vec![reader.refused(pass.row, "for some requests it names no server")];
+                return vec![Self::refused(pass.row, "for some requests it names no server")];
             }
             reader.proxied_to(pass, &text, scope, known, kind)
         };
@@ -77,15 +77,15 @@ impl<'r> NginxReader<'r> {
     ) -> Vec<FlowStep> {
         let is_grpc = pass.name == "grpc_pass";
         let Some(target) = target(text, is_grpc) else {
-            return vec![self.refused(pass.row, "this is no URL of a server")];
+            return vec![Self::refused(pass.row, "this is no URL of a server")];
         };
         let Some(pool) = self.pool_of(&target, scope, pass) else {
-            return vec![self.refused(pass.row, "its servers cannot be named here")];
+            return vec![Self::refused(pass.row, "its servers cannot be named here")];
         };
         let mut route = Map::new();
         route.insert("pool".into(), json!(pool));
-        if let Err(why) = self.path_of(&target, known, kind, &mut route) {
-            return vec![self.refused(pass.row, why)];
+        if let Err(why) = Self::path_of(&target, known, kind, &mut route) {
+            return vec![Self::refused(pass.row, why)];
         }
         self.report.mark(pass.row, LineFate::Carried, "");
         let host = match (target.is_socket, is_address(&target.authority)) {
@@ -150,7 +150,6 @@ impl<'r> NginxReader<'r> {
 
     /// Changes of the path.
     fn path_of(
-        &mut self,
         target: &ProxyTarget,
         known: &VariableTexts,
         kind: &LocationKind,
@@ -267,9 +266,10 @@ impl<'r> NginxReader<'r> {
                 route.remove("set_host");
                 let mut listeners = self.gateway.listen.iter();
                 let is_odd = listeners.any(|it| !it.ends_with(":80") && !it.ends_with(":443"));
-                match value == "${host}" && is_odd {
-                    true => (LineFate::Changed, "the port that the client wrote goes on too"),
-                    false => (LineFate::Carried, ""),
+                if value == "${host}" && is_odd {
+                    (LineFate::Changed, "the port that the client wrote goes on too")
+                } else {
+                    (LineFate::Carried, "")
                 }
             }
             "${proxy_host}" => (LineFate::Carried, ""),

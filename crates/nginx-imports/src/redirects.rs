@@ -42,7 +42,7 @@ impl<'r> NginxReader<'r> {
                 self.redirected(row, status, to, known, &RedirectArgs::None)
             }
             (200..=599, text) => self.answered(directive, status, text, known, scope),
-            _ => vec![self.refused(row, "an answer cannot have this status")],
+            _ => vec![Self::refused(row, "an answer cannot have this status")],
         });
         steps
     }
@@ -66,7 +66,7 @@ impl<'r> NginxReader<'r> {
                 self.report.mark(row, LineFate::Changed, why);
             }
             if text.len() > 60_000 {
-                return vec![self.refused(row, "the text is over 64 KiB")];
+                return vec![Self::refused(row, "the text is over 64 KiB")];
             }
             if !text.is_empty() {
                 answer["body"] = json!(text);
@@ -98,7 +98,7 @@ impl<'r> NginxReader<'r> {
         {
             let cases = match cases {
                 Ok(cases) => cases,
-                Err(why) => return vec![self.refused(row, why)],
+                Err(why) => return vec![Self::refused(row, why)],
             };
             self.mark_table(&name);
             let with = |value: &str, when: &[TestConjunction], reader: &mut Self| {
@@ -116,7 +116,7 @@ impl<'r> NginxReader<'r> {
         }
         let mut draft = match redirect_to(&to, status, &known) {
             Ok(draft) => draft,
-            Err(word) => return vec![self.refused(row, &word.to_string())],
+            Err(word) => return vec![Self::refused(row, &word.to_string())],
         };
         match args {
             RedirectArgs::Kept if !draft.to.contains("{uri}") && !draft.to.contains("{query}") => {
@@ -133,7 +133,7 @@ impl<'r> NginxReader<'r> {
                 self.report.mark(row, LineFate::Carried, "");
                 vec![step]
             }
-            Err(why) => vec![self.refused(row, &why.to_string())],
+            Err(why) => vec![Self::refused(row, &why.to_string())],
         }
     }
 
@@ -150,11 +150,11 @@ impl<'r> NginxReader<'r> {
             ReadExpression::Same(text) => text,
             ReadExpression::Wider(text) => {
                 let test = RequestTest::Path(PathTest::Matching(text));
-                let step = self.refused(row, "the expression looks around, which routes cannot");
+                let step = Self::refused(row, "the expression looks around, which routes cannot");
                 return RewriteFate::Steps(FlowStep::when(test, vec![step]));
             }
             ReadExpression::Unreadable => {
-                return RewriteFate::Steps(self.refused(row, "the expression cannot be read"));
+                return RewriteFate::Steps(Self::refused(row, "the expression cannot be read"));
             }
         };
         let test = RequestTest::Path(PathTest::Matching(expression.clone()));
@@ -188,7 +188,7 @@ impl<'r> NginxReader<'r> {
             let Some(to) = numbered(&to) else {
                 return RewriteFate::Steps(FlowStep::when(
                     test,
-                    vec![self.refused(row, "a variable of the new path has no counterpart")],
+                    vec![Self::refused(row, "a variable of the new path has no counterpart")],
                 ));
             };
             let is_prefix = expression.starts_with('^');
@@ -198,13 +198,13 @@ impl<'r> NginxReader<'r> {
         }
         if to.contains("index.php") && !to.starts_with("/index.php$") && flag != "redirect" {
             let why = "a script that answers every path is not set by a rewrite: write fallback";
-            return RewriteFate::Steps(FlowStep::when(test, vec![self.refused(row, why)]));
+            return RewriteFate::Steps(FlowStep::when(test, vec![Self::refused(row, why)]));
         }
         if expression == "^" && to == "/" && flag == "break" {
             return RewriteFate::Nothing;
         }
         let why = "routes have no rewrite that chooses another location";
-        RewriteFate::Steps(FlowStep::when(test, vec![self.refused(row, why)]))
+        RewriteFate::Steps(FlowStep::when(test, vec![Self::refused(row, why)]))
     }
 }
 

@@ -52,7 +52,7 @@ impl<'r> NginxReader<'r> {
         self.steps += 1;
         if self.steps > STEPS_MAX || depth > DEPTH_MAX {
             let row = rest.first().map_or(self.first_row, |it| it.row);
-            return vec![self.refused(row, "conditions double too often")];
+            return vec![Self::refused(row, "conditions double too often")];
         }
         let mut steps = Vec::new();
         for (index, directive) in rest.iter().enumerate() {
@@ -111,7 +111,7 @@ impl<'r> NginxReader<'r> {
     }
 
     /// A step that closes, and says why.
-    pub(super) fn refused(&self, row: RowId, why: &str) -> FlowStep {
+    pub(super) fn refused(row: RowId, why: &str) -> FlowStep {
         FlowStep::End(RouteEnd::Refused(row, why.into()))
     }
 
@@ -149,7 +149,7 @@ impl<'r> NginxReader<'r> {
             IfVerdict::Url(pattern) => self.url_steps(directive, &pattern, place),
             IfVerdict::Files { is_missing } => self.file_steps(directive, is_missing, place),
             IfVerdict::Unsayable(why) if closes(directive) => {
-                vec![self.refused(directive.row, why)]
+                vec![Self::refused(directive.row, why)]
             }
             IfVerdict::Unsayable(why) => {
                 let why = format!("{why}: what stands in it is never done");
@@ -202,7 +202,7 @@ impl<'r> NginxReader<'r> {
                 steps.push(FlowStep::Block(json!({ "patterns": [pattern], "answer": answer })));
             }
             _ if closes(directive) => {
-                return vec![self.refused(directive.row, "routes do not ask for the whole query")];
+                return vec![Self::refused(directive.row, "routes do not ask for the whole query")];
             }
             _ => {
                 let why = "routes do not ask for the whole query: what stands in it is never done";

@@ -52,7 +52,7 @@ impl<'r> NginxReader<'r> {
     ) -> Vec<FlowStep> {
         let mut server = match self.script_server(pass, scope, known, kind) {
             Ok(server) => server,
-            Err(why) => return vec![self.refused(pass.row, why)],
+            Err(why) => return vec![Self::refused(pass.row, why)],
         };
         let (root, mount) = match self.root_of(scope, known, kind) {
             Ok(found) => found,
@@ -60,9 +60,9 @@ impl<'r> NginxReader<'r> {
                 (server["root"].as_str().unwrap_or_default().to_owned(), "/".to_owned())
             }
             Err(FlowStep::End(RouteEnd::Refused(row, why))) => {
-                return vec![self.refused(row, &why)];
+                return vec![Self::refused(row, &why)];
             }
-            Err(_) => return vec![self.refused(pass.row, "no root says where its scripts are")],
+            Err(_) => return vec![Self::refused(pass.row, "no root says where its scripts are")],
         };
         let is_php = match kind {
             LocationKind::Matching(text) => text.contains("php"),

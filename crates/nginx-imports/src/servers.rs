@@ -204,8 +204,7 @@ impl<'r> NginxReader<'r> {
         let long = |text: &str| std::cmp::Reverse(text.len());
         match lower {
             // These name no host.
-            "" | "_" | "__" | "-" | "localhost_" | "!" => {}
-            "*" => {}
+            "" | "_" | "__" | "-" | "localhost_" | "!" | "*" => {}
             _ if lower.starts_with("*.") => {
                 let name = lower[2..].to_owned();
                 found.hosts.push((HostRank::Begin(long(&name)), HostTest::Below(name)));

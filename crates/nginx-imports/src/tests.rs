@@ -1,19 +1,10 @@
 //! Configurations as people write them, and what comes of them.
 
 use import_report::ImportedConfig;
-use test_support::OneText;
+use test_support::{OneText, route_lines};
 
 fn made(text: &str) -> ImportedConfig {
     crate::from_nginx(&["/c".into()], &OneText(text)).expect("a configuration")
-}
-
-/// Routes in one line each.
-fn routes(config: &ImportedConfig) -> Vec<String> {
-    let begun = config.yaml.split("  routes:").nth(1).expect("routes");
-    if !begun.starts_with('\n') {
-        return begun.trim().split("}, { ").map(str::to_owned).collect();
-    }
-    begun.split("\n    - ").skip(1).map(|it| it.trim().replace("\n     ", "")).collect()
 }
 
 #[test]
@@ -29,7 +20,7 @@ fn locations_stand_in_the_order_in_which_nginx_tries_them() {
           location /n/ { return 206; location ~ y { return 207; } }
         }",
     );
-    let found = routes(&config);
+    let found = route_lines(&config.yaml);
     let statuses: Vec<&str> =
         found.iter().filter_map(|it| it.split("status: ").nth(1)?.get(..3)).collect();
     assert_eq!(statuses, ["205", "202", "204", "203", "207", "202", "206", "202", "201"]);
@@ -56,7 +47,7 @@ fn an_access_rule_that_cannot_be_carried_closes_what_it_guarded() {
         let text =
             format!("server {{ listen 80; location /a {{ {guard} proxy_pass http://h; }} }}");
         let config = made(&text);
-        let found = routes(&config);
+        let found = route_lines(&config.yaml);
         assert!(
             found.iter().any(|it| it.contains("answer: { status: 403 }") && it.contains("\"/a*\"")
                 || it.contains("answer: { status: 403 }") && it.contains("~^/a")),
@@ -82,7 +73,10 @@ fn a_location_whose_expression_looks_around_is_closed_as_widely_as_it_may_be_mea
         server { listen 80; location / { proxy_pass http://h; }
           location ~ ^/(?!public/)x { deny all; } }",
     );
-    assert!(routes(&config)[0].contains("path: \"~^/x\"") && config.table().contains("CLOSED"));
+    assert!(
+        route_lines(&config.yaml)[0].contains("path: \"~^/x\"")
+            && config.table().contains("CLOSED")
+    );
 }
 
 #[test]

@@ -23,7 +23,7 @@ impl<'r> NginxReader<'r> {
         let upstream = self.upstreams.get(&target.authority).copied();
         let scheme = target.scheme;
         let mut pool = match upstream.filter(|_| !target.is_socket) {
-            Some(upstream) => self.upstream_pool(upstream, scheme)?,
+            Some(upstream) => self.upstream_pool(upstream, scheme),
             None if target.is_socket => {
                 let scheme = if scheme == "h2c" { "h2c+unix" } else { "unix" };
                 json!({ "servers": [format!("{scheme}:{}", target.authority)] })
@@ -67,9 +67,10 @@ impl<'r> NginxReader<'r> {
         if let Some(retry) = self.retry(scope) {
             pool["retry"] = retry;
         }
-        let name = match target.is_socket {
-            true => target.authority.rsplit('/').next().unwrap_or("socket").to_owned(),
-            false => target.authority.clone(),
+        let name = if target.is_socket {
+            target.authority.rsplit('/').next().unwrap_or("socket").to_owned()
+        } else {
+            target.authority.clone()
         };
         self.gateway.pool(&name, &pool)
     }
@@ -110,11 +111,7 @@ impl<'r> NginxReader<'r> {
     }
 
     /// The settings of a pool for a block `upstream`.
-    pub(super) fn upstream_pool(
-        &mut self,
-        upstream: &'r NginxDirective,
-        scheme: &str,
-    ) -> Option<Value> {
+    pub(super) fn upstream_pool(&mut self, upstream: &'r NginxDirective, scheme: &str) -> Value {
         let mut pool = json!({ "balance": "round_robin" });
         let mut servers = Vec::new();
         self.report.mark(upstream.row, LineFate::Carried, "");
@@ -129,19 +126,18 @@ impl<'r> NginxReader<'r> {
                     let is_two = line.args.iter().any(|it| it == "two");
                     pool["balance"] = json!(if is_two { "p2c" } else { "random" });
                 }
-                "hash" => match hash_key(line.arg(0)) {
-                    Some(key) => {
+                "hash" => {
+                    if let Some(key) = hash_key(line.arg(0)) {
                         pool["balance"] = json!("consistent_hash");
                         pool["hash"] = json!(key);
                         let why = "one server's keys move where it goes, and no others";
                         self.report.mark(row, LineFate::Changed, why);
-                    }
-                    None => {
+                    } else {
                         let why = "servers are chosen in turn: hash knows uri, client, a field or \
-                                   a cookie";
+                               a cookie";
                         self.report.mark(row, LineFate::Changed, why);
                     }
-                },
+                }
                 "keepalive" => {
                     let kept = line.arg(0).parse::<u32>().unwrap_or(32).min(1_024);
                     pool["keep_alive"]["connections"] = json!(kept);
@@ -170,7 +166,7 @@ impl<'r> NginxReader<'r> {
             pool["starts_empty"] = json!(true);
         }
         pool["servers"] = json!(servers);
-        Some(pool)
+        pool
     }
 
     pub(super) fn upstream_server(&mut self, line: &NginxDirective, scheme: &str) -> Option<Value> {

@@ -213,23 +213,22 @@ fn worded(
                 "uri" | "document_uri" => out.push_str("{path}"),
                 "args" | "query_string" => out.push_str("{query}"),
                 "is_args" => out.push('\0'),
-                "remote_addr" | "realip_remote_addr" => out.push_str("{client}"),
-                "proxy_add_x_forwarded_for" => out.push_str("{client}"),
-                name => match group(name) {
-                    Some(word) => out.push_str(&word),
-                    None => {
+                "remote_addr" | "realip_remote_addr" | "proxy_add_x_forwarded_for" => {
+                    out.push_str("{client}");
+                }
+                name => {
+                    if let Some(word) = group(name) {
+                        out.push_str(&word);
+                    } else {
                         let name = name.trim_start_matches("path.").trim_start_matches("host.");
                         return Err(UnknownWord(format!("${name}")));
                     }
-                },
+                }
             },
         }
     }
     let out = out.replace("{path}\0{query}", "{uri}").replace("\0{query}", "?{query}");
-    match out.contains('\0') {
-        true => Err(UnknownWord("$is_args".into())),
-        false => Ok(out),
-    }
+    if out.contains('\0') { Err(UnknownWord("$is_args".into())) } else { Ok(out) }
 }
 
 impl NginxReader<'_> {

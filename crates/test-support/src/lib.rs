@@ -15,7 +15,7 @@ mod scripted_origin;
 
 pub use door_parts::{blocking, open_ledger};
 pub use http_answer::HttpAnswer;
-pub use one_text::OneText;
+pub use one_text::{OneText, route_lines};
 pub use probe_filter::PROBE_FILTER;
 pub use scratch::{ScratchFolder, scratch};
 pub use scripted_origin::{OriginReply, ScriptedOrigin, ask, ok, read_message, serve_one};

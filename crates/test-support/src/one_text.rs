@@ -25,3 +25,15 @@ impl ImportSurroundings for OneText<'_> {
         None
     }
 }
+
+/// The routes of a configuration as an import wrote it, in one line each.
+///
+/// # Panics
+/// Panics if it has none.
+pub fn route_lines(yaml: &str) -> Vec<String> {
+    let begun = yaml.split("  routes:").nth(1).expect("routes");
+    if !begun.starts_with('\n') {
+        return begun.trim().split("}, { ").map(str::to_owned).collect();
+    }
+    begun.split("\n    - ").skip(1).map(|it| it.trim().replace("\n     ", "")).collect()
+}
