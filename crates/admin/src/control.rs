@@ -5,11 +5,11 @@
 
 use crate::model::{
     CachePage, ClientTrust, ConfigText, DnsCacheInfo, InspectedInfo, ListInfo, ListUpdateOutcome,
-    NewServer, OriginInfo, OverrideInfo, OwnRules, OwnRulesUpdate, PoolInfo, ProgramInfo,
-    ReloadOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo,
-    WhyAnswer,
+    NewServer, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo, ProgramInfo, ReloadOutcome,
+    SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
 };
 use ledger::Collector;
+use policy::{NameOverride, OverrideClients};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -104,13 +104,13 @@ pub trait ProgramControl: Send + Sync + 'static {
     fn paused_until(&self) -> u64;
 
     /// Allows or blocks a name by hand; or says why not.
-    fn set_override(&self, order: &NameOrder, now: Now) -> Result<(), ControlRefusal>;
+    fn set_override(&self, made: NameOverride, now: Now) -> Result<(), ControlRefusal>;
 
     /// Returns what is allowed, or blocked, by hand, by name.
-    fn overrides(&self, action: Action, now: Now) -> Vec<OverrideInfo>;
+    fn overrides(&self, action: Action, now: Now) -> Vec<NameOverride>;
 
     /// Ends what was allowed or blocked by hand; says whether there was such an override.
-    fn end_override(&self, key: &OrderKey, now: Now) -> bool;
+    fn end_override(&self, key: &OverrideKey, now: Now) -> bool;
 
     /// Forgets answers to DNS questions, in every cache; says how many.
     fn purge(&self, what: &DnsCachePurge) -> u64;
@@ -223,60 +223,15 @@ pub enum ListChange {
     SwitchOn(String),
 }
 
-/// Name that is to be allowed or blocked by hand.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NameOrder {
-    /// Outcome for it.
-    pub action: Action,
-    /// The name, with all below it.
-    pub host: DomainName,
-    /// For whom.
-    pub clients: OrderClients,
-    /// Until when, in milliseconds since 1970; until it is taken back if none.
-    pub until_unix_ms: Option<u64>,
-}
-
 /// Override that is meant, among those that there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OrderKey {
+pub struct OverrideKey {
     /// Outcome that it gives.
     pub action: Action,
     /// The name.
     pub host: DomainName,
     /// For whom it is.
-    pub clients: OrderClients,
-}
-
-/// Clients that something done by hand is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OrderClients {
-    /// All.
-    Everyone,
-    /// The one with this address.
-    Address(IpAddr),
-    /// Clients of a profile.
-    Profile(String),
-}
-
-impl OrderClients {
-    /// The address of the client and the name of the profile, as the API has them.
-    pub fn named(&self) -> (Option<String>, Option<String>) {
-        match self {
-            Self::Everyone => (None, None),
-            Self::Address(address) => (Some(address.to_string()), None),
-            Self::Profile(name) => (None, Some(name.clone())),
-        }
-    }
-}
-
-impl fmt::Display for OrderClients {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Everyone => f.write_str("all clients"),
-            Self::Address(address) => address.fmt(f),
-            Self::Profile(name) => write!(f, "the profile {name:?}"),
-        }
-    }
+    pub clients: OverrideClients,
 }
 
 /// A question why something is blocked or not.

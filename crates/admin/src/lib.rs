@@ -32,9 +32,8 @@ pub use console_settings::{
     ConsoleChoice, ConsolePlace, ConsolePlaceError, ConsoleSettings, ConsoleTrust,
 };
 pub use control::{
-    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, ListChange, NameOrder,
-    NotReady, OrderClients, OrderKey, PoolChange, PoolServerChange, ProgramControl,
-    SettingsRefusal, WhyQuestion,
+    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, ListChange, NotReady,
+    OverrideKey, PoolChange, PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
 };
 pub use iso::iso;
 pub use serve::{Admin, AdminParts};

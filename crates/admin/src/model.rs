@@ -33,6 +33,7 @@ pub use self::notes::{NoteLine, NoteTable};
 pub use self::origins::{OriginInfo, OriginList};
 pub use self::overrides::{
     AllowList, BlockList, EndOverrideRequest, OverrideInfo, OverrideMinutes, OverrideRequest,
+    OverrideWords,
 };
 pub use self::pools::{
     NewServer, PoolChangeRequest, PoolInfo, PoolList, PoolName, PoolResolve, PoolServer,

@@ -7,7 +7,7 @@ mod show;
 
 use crate::api::overrides::{self, ended, ordered};
 use crate::api::{ApiRequest, ApiState};
-use crate::control::{OrderClients, OrderKey, WhyQuestion};
+use crate::control::{OverrideKey, WhyQuestion};
 use crate::gate::session_of;
 use crate::model::{OverrideInfo, OverrideMinutes, OverrideRequest, WhyAnswer};
 use crate::refused::ApiRefusal;
@@ -19,6 +19,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, StatusCode, Uri};
 use http_engine::html::STYLE;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use policy::OverrideClients;
 use serde::Deserialize;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -169,8 +170,8 @@ async fn handle_form(
     }
     let client = wish.client.filter(|_| sent.whom == "client");
     if sent.act == "end" {
-        let clients = client.map_or(OrderClients::Everyone, OrderClients::Address);
-        let key = OrderKey { action: Action::Pass, host: wish.host.clone(), clients };
+        let clients = client.map_or(OverrideClients::Everyone, OverrideClients::Address);
+        let key = OverrideKey { action: Action::Pass, host: wish.host.clone(), clients };
         ended(app, key, asked.now).await?;
         return Ok(wish);
     }
@@ -206,11 +207,8 @@ async fn state(
         door: Door::Pixel,
         page: None,
     };
-    let (why, allows) = app
-        .ask(move |app| {
-            (app.control.why(&question, asked.now), app.control.overrides(Action::Pass, asked.now))
-        })
-        .await?;
+    let why = app.ask(move |app| app.control.why(&question, asked.now)).await?;
+    let allows = overrides::held(app, Action::Pass, asked.now).await?;
     let own = wish.client.map(|client| client.to_string());
     let mut of_host =
         allows.into_iter().filter(|it| it.host == wish.host.as_str() && it.profile.is_none());

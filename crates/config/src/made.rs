@@ -1,7 +1,8 @@
 //! Settings made in the dashboard: a file in the state folder that is part of every configuration
 //! of ours, like one that it includes.
 //!
-//! It is a configuration as people write them, and may be edited by hand. It knows no setting.
+//! The text is a configuration as people write them, and may be edited by hand. No setting but the
+//! lists is known here.
 
 use crate::FileComplaint;
 use crate::edit::{EditRefusal, SettingChange, SettingPath, WrittenValue, edit_text};
@@ -108,9 +109,12 @@ impl MadeSettings {
         }
     }
 
-    /// True if the list was added here.
-    pub fn has_list(&self, name: &str) -> bool {
-        matches!(self.list_place(name), Ok(Some(_)))
+    /// Names of the lists that were added here; none of a file that cannot be read.
+    pub fn list_names(&self) -> Vec<String> {
+        let tree = self.tree().ok();
+        let lists = tree.as_ref().map_or(&[][..], |tree| items(tree, "lists"));
+        let name = |list: &YamlNode| list.entry("name").and_then(|it| text_of(&it.node));
+        lists.iter().filter_map(name).collect()
     }
 
     fn edited(&self, path: &str, value: Option<&str>) -> Result<String, MadeRefusal> {
@@ -133,26 +137,28 @@ impl MadeSettings {
     }
 
     fn list_place(&self, name: &str) -> Result<Option<usize>, MadeRefusal> {
-        let named = |item: &YamlNode| item.entry("name").is_some_and(|it| is_text(&it.node, name));
+        let named = |item: &YamlNode| {
+            item.entry("name").and_then(|it| text_of(&it.node)).as_deref() == Some(name)
+        };
         Ok(items(&self.tree()?, "lists").iter().position(named))
     }
 
     fn off_place(&self, name: &str) -> Result<Option<usize>, MadeRefusal> {
-        Ok(items(&self.tree()?, "lists_off").iter().position(|item| is_text(item, name)))
+        Ok(items(&self.tree()?, "lists_off")
+            .iter()
+            .position(|item| text_of(item).as_deref() == Some(name)))
     }
 }
 
 /// Items of a list of the policy.
 fn items<'t>(tree: &'t YamlNode, key: &str) -> &'t [YamlNode] {
     let policy = tree.entry("policy").map(|entry| &entry.node);
-    match policy.and_then(|policy| policy.entry(key)).map(|entry| &entry.node.value) {
-        Some(YamlValue::List(items)) => items,
-        _ => &[],
-    }
+    let found = policy.and_then(|policy| policy.entry(key)).map(|entry| &entry.node.value);
+    if let Some(YamlValue::List(items)) = found { items } else { &[] }
 }
 
-fn is_text(node: &YamlNode, text: &str) -> bool {
-    matches!(&node.value, YamlValue::Text(found) if found == text)
+fn text_of(node: &YamlNode) -> Option<String> {
+    if let YamlValue::Text(text) = &node.value { Some(text.clone()) } else { None }
 }
 
 impl fmt::Display for MadeRefusal {
@@ -197,16 +203,19 @@ mod tests {
         let ads = json!({ "name": "ads", "url": "https://lists.example/ads.txt" });
         let blank = MadeSettings::blank(Path::new("/state"));
         let first = with(&blank, &MadeChange::AddList(ads));
-        assert!(first.text.starts_with("# Settings made") && first.has_list("ads"), "{first:?}");
+        assert!(
+            first.text.starts_with("# Settings made") && first.list_names() == ["ads"],
+            "{first:?}"
+        );
         let rules = json!({ "name": "a: #b", "rules": ["||x.example^ # no", "@@||y.example^"] });
         let second = with(&first, &MadeChange::AddList(rules));
-        assert!(second.has_list("a: #b"), "{second:?}");
+        assert_eq!(second.list_names(), ["ads", "a: #b"]);
         let off = with(&second, &MadeChange::SwitchOff("starter".into()));
         assert_eq!(with(&off, &MadeChange::SwitchOff("starter".into())), off, "once is enough");
         let on = with(&off, &MadeChange::SwitchOn("starter".into()));
         assert!(!on.text.contains("starter"), "{on:?}");
         let gone = with(&on, &MadeChange::RemoveList("ads".into()));
-        assert!(!gone.has_list("ads") && gone.has_list("a: #b"), "{gone:?}");
+        assert_eq!(gone.list_names(), ["a: #b"]);
         for change in [MadeChange::RemoveList("ads".into()), MadeChange::SwitchOn("starter".into())]
         {
             assert!(matches!(gone.changed(&change), Err(MadeRefusal::NotMadeHere(_))));

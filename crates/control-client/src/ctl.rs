@@ -56,12 +56,11 @@ pub fn ctl(state: &Path, command: &CtlCommand) -> Result<(), CommandFailure> {
     let mut running = RunningTidegate::find(state)
         .map_err(|absent| CommandFailure::new(ExitReason::NotStarted, absent))?;
     let (status, answer) = running.ask(&method, path, body.as_ref())?;
-    if status == StatusCode::NOT_FOUND {
-        match command {
-            CtlCommand::Revoke(what) => return Err(overrides::absent(Action::Pass, what)),
-            CtlCommand::Unblock(what) => return Err(overrides::absent(Action::Block, what)),
-            _ => {}
-        }
+    if let (StatusCode::NOT_FOUND, CtlCommand::Revoke(what)) = (status, command) {
+        return Err(overrides::absent(Action::Pass, what));
+    }
+    if let (StatusCode::NOT_FOUND, CtlCommand::Unblock(what)) = (status, command) {
+        return Err(overrides::absent(Action::Block, what));
     }
     if !status.is_success() {
         return Err(refused(&answer));

@@ -6,15 +6,16 @@ use crate::process::ProcessTimes;
 use crate::session::{ConsoleParts, ConsoleSession, SessionEnd, SessionTrust};
 use admin::model::{
     CachePage, ClientTrust, ConfigText, DnsCacheInfo, InspectedInfo, ListInfo, ListUpdateOutcome,
-    ListenerInfo, OriginInfo, OverrideInfo, OwnRules, OwnRulesUpdate, PoolInfo, PoolServer,
-    ProgramInfo, ReloadOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest,
-    UpstreamInfo, WhyAnswer,
+    ListenerInfo, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo, PoolServer, ProgramInfo,
+    ReloadOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo,
+    WhyAnswer,
 };
 use admin::{
-    AdminToken, CacheIndexQuery, ControlRefusal, DnsCachePurge, ListChange, NameOrder, OrderKey,
+    AdminToken, CacheIndexQuery, ControlRefusal, DnsCachePurge, ListChange, OverrideKey,
     PoolChange, PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
 };
 use ledger::{Collector, Ledger};
+use policy::NameOverride;
 use serde_json::{Value as Json, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -142,13 +143,13 @@ impl ProgramControl for Program {
     fn paused_until(&self) -> u64 {
         0
     }
-    fn set_override(&self, _: &NameOrder, _: Now) -> Result<(), ControlRefusal> {
+    fn set_override(&self, _: NameOverride, _: Now) -> Result<(), ControlRefusal> {
         Ok(())
     }
-    fn overrides(&self, _: Action, _: Now) -> Vec<OverrideInfo> {
+    fn overrides(&self, _: Action, _: Now) -> Vec<NameOverride> {
         Vec::new()
     }
-    fn end_override(&self, _: &OrderKey, _: Now) -> bool {
+    fn end_override(&self, _: &OverrideKey, _: Now) -> bool {
         false
     }
     fn purge(&self, _: &DnsCachePurge) -> u64 {

@@ -95,17 +95,12 @@ impl Policy {
         }
         let verdict = self.by_rules(ask, now);
         let opposite = verdict.action.opposite();
-        if !self.overrides.may_have(opposite, now) {
+        if !self.overrides.may_have(opposite, now) || !self.is_overridden(ask, opposite, now) {
             return verdict;
         }
-        match (self.override_in_force(ask, now), opposite) {
-            (Some(by_hand), Action::Pass) if by_hand.action == Action::Pass => {
-                Verdict::usual(Action::Pass, Cause::Paused)
-            }
-            (Some(by_hand), Action::Block) if by_hand.action == Action::Block => {
-                Verdict::usual(Action::Block, Cause::ByHand)
-            }
-            _ => verdict,
+        match opposite {
+            Action::Pass => Verdict::usual(Action::Pass, Cause::Paused),
+            Action::Block => Verdict::usual(Action::Block, Cause::ByHand),
         }
     }
 
@@ -169,13 +164,22 @@ impl Policy {
     /// True if a request passes for an override or a pause alone: a rule would block it.
     pub fn is_exempt(&self, ask: &Ask<'_>, now: Now) -> bool {
         self.has_exemptions(now)
-            && self.is_let_through(ask, now)
+            && self.is_overridden(ask, Action::Pass, now)
             && self.by_rules(ask, now).action == Action::Block
     }
 
-    /// True if a pause holds, or an override lets the request pass, whatever rules say.
-    fn is_let_through(&self, ask: &Ask<'_>, now: Now) -> bool {
-        self.override_in_force(ask, now).is_some_and(|it| it.action == Action::Pass)
+    /// True if an override, or a pause, gives the request this outcome, whatever rules say.
+    fn is_overridden(&self, ask: &Ask<'_>, action: Action, now: Now) -> bool {
+        if self.is_paused(now) {
+            return action == Action::Pass;
+        }
+        self.by_hand(ask, now, |held| held.action) == Some(action)
+    }
+
+    /// Reads the override in force for a request, if there is one.
+    fn by_hand<R>(&self, ask: &Ask<'_>, now: Now, read: impl Fn(&NameOverride) -> R) -> Option<R> {
+        let profile = || self.profiles.of(ask.client, ask.identity).name.as_str();
+        self.overrides.in_force(ask, profile, now, read)
     }
 
     /// Returns what is to be done about any request at this moment, where it makes no difference
@@ -220,7 +224,7 @@ impl Policy {
             return None;
         }
         let url = ask.url.filter(|url| url.contains('?') && !self.is_paused(now))?;
-        if self.is_let_through(ask, now) {
+        if self.is_overridden(ask, Action::Pass, now) {
             return None;
         }
         self.with_request(ask, now, |request| self.rules.without_parameters(request, url))
@@ -234,11 +238,12 @@ impl Policy {
     /// Ends an override now; says which, if there was one.
     pub fn end_override(
         &self,
-        host: Option<&DomainName>,
+        action: Action,
+        host: &DomainName,
         clients: &OverrideClients,
         now: Now,
     ) -> Option<NameOverride> {
-        self.overrides.end(host, clients, now)
+        self.overrides.end(action, host.as_str(), clients, now)
     }
 
     /// The overrides that have not ended. Whoever makes a new policy makes them there again.
@@ -253,8 +258,7 @@ impl Policy {
             let (action, clients) = (Action::Pass, OverrideClients::Everyone);
             return Some(NameOverride { action, host: None, clients, until });
         }
-        let profile = || self.profiles.of(ask.client, ask.identity).name.as_str();
-        self.overrides.in_force(ask, profile, now)
+        self.by_hand(ask, now, NameOverride::clone)
     }
 
     /// Why a name that no rule blocks is blocked all the same: upstreams say that it is an alias

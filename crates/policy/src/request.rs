@@ -149,7 +149,7 @@ impl<'a> RuleRequest<'a> {
     pub(crate) fn is_third_party(&self) -> Option<bool> {
         *self.third_party.get_or_init(|| {
             let page = self.ask.page?;
-            Some(owner(page.as_str()) != owner(self.host_name()))
+            Some(site_of(page.as_str()) != site_of(self.host_name()))
         })
     }
 
@@ -232,8 +232,4 @@ impl PageNames {
 /// stands for itself.
 pub fn site_of(host: &str) -> &str {
     psl::domain_str(host).unwrap_or(host)
-}
-
-fn owner(host: &str) -> &[u8] {
-    site_of(host).as_bytes()
 }

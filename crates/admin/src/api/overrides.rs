@@ -3,7 +3,7 @@
 //! Never a whole top-level domain. Behind the guard; the page for people asks here too.
 
 use super::{ApiRequest, ApiState};
-use crate::control::{NameOrder, OrderClients, OrderKey};
+use crate::control::OverrideKey;
 use crate::model::{
     AllowList, ApiProblem, BlockList, EndOverrideRequest, OverrideInfo, OverrideMinutes,
     OverrideRequest,
@@ -13,6 +13,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use http::StatusCode;
+use policy::{NameOverride, OverrideClients, OverrideEnd};
 use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::{Action, DomainName, Now};
@@ -110,27 +111,24 @@ pub(crate) async fn unblock(
     Ok(Json(BlockList { blocks: held(&app, Action::Block, asked.now).await? }))
 }
 
-async fn held(
+/// Overrides with this outcome, as they are shown.
+pub(crate) async fn held(
     app: &Arc<ApiState>,
     action: Action,
     now: Now,
 ) -> Result<Vec<OverrideInfo>, ApiRefusal> {
-    app.ask(move |app| app.control.overrides(action, now)).await
+    let held = app.ask(move |app| app.control.overrides(action, now)).await?;
+    Ok(held.iter().filter_map(|it| OverrideInfo::of(it, now)).collect())
 }
 
 /// Has the program do it.
 pub(crate) async fn ordered(
     app: &Arc<ApiState>,
-    order: NameOrder,
+    made: NameOverride,
     now: Now,
 ) -> Result<OverrideInfo, ApiRefusal> {
-    let (client, profile) = order.clients.named();
-    let info = OverrideInfo {
-        client,
-        profile,
-        ..OverrideInfo::of(order.host.to_string(), order.until_unix_ms, now.unix_ms)
-    };
-    let done = app.ask(move |app| app.control.set_override(&order, now)).await?;
+    let info = OverrideInfo::of(&made, now).unwrap_or_default();
+    let done = app.ask(move |app| app.control.set_override(made, now)).await?;
     done.map_err(|why| {
         ApiRefusal::new(
             StatusCode::CONFLICT,
@@ -142,12 +140,16 @@ pub(crate) async fn ordered(
 }
 
 /// Has the program end it.
-pub(crate) async fn ended(app: &Arc<ApiState>, key: OrderKey, now: Now) -> Result<(), ApiRefusal> {
+pub(crate) async fn ended(
+    app: &Arc<ApiState>,
+    key: OverrideKey,
+    now: Now,
+) -> Result<(), ApiRefusal> {
     let (done, place) = match key.action {
         Action::Pass => ("let through", "/api/allows"),
         Action::Block => ("blocked by hand", "/api/blocks"),
     };
-    let error = format!("{} is not {done} for {}", key.host, key.clients);
+    let error = format!("{} is not {done} for {}", key.host, clients_text(&key.clients));
     if app.ask(move |app| app.control.end_override(&key, now)).await? {
         return Ok(());
     }
@@ -160,12 +162,12 @@ pub(crate) fn parse_order(
     action: Action,
     sent: &OverrideRequest,
     now: Now,
-) -> Result<NameOrder, ApiRefusal> {
-    let host = host(&sent.host)?;
+) -> Result<NameOverride, ApiRefusal> {
+    let host = Some(host(&sent.host)?);
     let clients = clients(sent.client.as_deref(), sent.profile.as_deref())?;
-    let until_unix_ms = match &sent.minutes {
+    let until = match &sent.minutes {
         OverrideMinutes::Count(minutes @ 1..=MINUTES_MAX) => {
-            Some(now.unix_ms + u64::from(*minutes) * 60_000)
+            OverrideEnd::Time(now.unix_ms + u64::from(*minutes) * 60_000)
         }
         OverrideMinutes::Count(minutes) => {
             return Err(ApiRefusal::new(
@@ -174,7 +176,7 @@ pub(crate) fn parse_order(
                 format!("send 1 to {MINUTES_MAX} minutes, or \"always\""),
             ));
         }
-        OverrideMinutes::Word(word) if word == "always" => None,
+        OverrideMinutes::Word(word) if word == "always" => OverrideEnd::Revoked,
         OverrideMinutes::Word(word) => {
             return Err(ApiRefusal::unknown_word(
                 "minutes",
@@ -183,13 +185,13 @@ pub(crate) fn parse_order(
             ));
         }
     };
-    Ok(NameOrder { action, host, clients, until_unix_ms })
+    Ok(NameOverride { action, host, clients, until })
 }
 
-fn key(action: Action, sent: &EndOverrideRequest) -> Result<OrderKey, ApiRefusal> {
+fn key(action: Action, sent: &EndOverrideRequest) -> Result<OverrideKey, ApiRefusal> {
     let host = host(&sent.host)?;
     let clients = clients(sent.client.as_deref(), sent.profile.as_deref())?;
-    Ok(OrderKey { action, host, clients })
+    Ok(OverrideKey { action, host, clients })
 }
 
 /// The rule that lets a name through as well, for who keeps such things in the configuration.
@@ -219,19 +221,27 @@ pub(crate) fn host(text: &str) -> Result<DomainName, ApiRefusal> {
 }
 
 /// The clients that an override is for.
-fn clients(client: Option<&str>, profile: Option<&str>) -> Result<OrderClients, ApiRefusal> {
+fn clients(client: Option<&str>, profile: Option<&str>) -> Result<OverrideClients, ApiRefusal> {
     let named = profile.filter(|profile| !profile.is_empty());
     match (self::client(client)?, named) {
-        (None, None) => Ok(OrderClients::Everyone),
-        (Some(address), None) => Ok(OrderClients::Address(address)),
+        (None, None) => Ok(OverrideClients::Everyone),
+        (Some(address), None) => Ok(OverrideClients::Address(address)),
         (None, Some(profile)) if profile.len() <= PROFILE_BYTES_MAX => {
-            Ok(OrderClients::Profile(profile.to_owned()))
+            Ok(OverrideClients::Profile(profile.to_owned()))
         }
         (_, Some(_)) => Err(ApiRefusal::new(
             StatusCode::BAD_REQUEST,
             "client and profile exclude each other, and a name of a profile is short",
             "send the address of a client or the name of a profile",
         )),
+    }
+}
+
+fn clients_text(clients: &OverrideClients) -> String {
+    match clients {
+        OverrideClients::Everyone => "all clients".into(),
+        OverrideClients::Address(address) => address.to_string(),
+        OverrideClients::Profile(name) => format!("the profile {name:?}"),
     }
 }
 

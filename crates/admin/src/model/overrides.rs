@@ -1,8 +1,10 @@
 //! Names that people allow or block by hand, as JSON.
 
 use crate::iso::iso;
+use policy::{NameOverride, OverrideClients, OverrideEnd};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use vocab::Now;
 
 /// Name that is to be allowed or blocked, for whom and for how long.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -69,16 +71,44 @@ pub struct OverrideInfo {
     pub left_s: Option<u64>,
 }
 
+/// Words for whom an override is, and until when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OverrideWords {
+    /// The address of the one client.
+    pub client: Option<String>,
+    /// The profile.
+    pub profile: Option<String>,
+    /// The end, in milliseconds since 1970; none where it ends by no clock.
+    pub until_unix_ms: Option<u64>,
+}
+
+impl OverrideWords {
+    /// Those of an override.
+    pub fn of(held: &NameOverride) -> Self {
+        let (client, profile) = match &held.clients {
+            OverrideClients::Address(address) => (Some(address.to_string()), None),
+            OverrideClients::Profile(name) => (None, Some(name.clone())),
+            OverrideClients::Everyone => (None, None),
+        };
+        let until_unix_ms = match held.until {
+            OverrideEnd::Time(unix_ms) => Some(unix_ms),
+            OverrideEnd::Revoked => None,
+        };
+        Self { client, profile, until_unix_ms }
+    }
+}
+
 impl OverrideInfo {
-    /// A name for all clients, until a moment in milliseconds since 1970 or, without one, until it
-    /// is taken back.
-    pub fn of(host: String, until_unix_ms: Option<u64>, now_unix_ms: u64) -> Self {
-        Self {
-            host,
-            client: None,
-            profile: None,
+    /// An override as it is shown; none for one that is for everything, which is a pause by another
+    /// name, and which nobody can ask for.
+    pub(crate) fn of(held: &NameOverride, now: Now) -> Option<Self> {
+        let OverrideWords { client, profile, until_unix_ms } = OverrideWords::of(held);
+        Some(Self {
+            host: held.host.as_ref()?.to_string(),
+            client,
+            profile,
             until: until_unix_ms.map(iso),
-            left_s: until_unix_ms.map(|until| until.saturating_sub(now_unix_ms) / 1000),
-        }
+            left_s: until_unix_ms.map(|until| until.saturating_sub(now.unix_ms) / 1000),
+        })
     }
 }

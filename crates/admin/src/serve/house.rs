@@ -1,14 +1,14 @@
 //! An admin to ask, with a program, a ledger and a token of its own.
 
 use crate::control::{
-    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, ListChange, NameOrder,
-    NotReady, OrderKey, PoolChange, PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
+    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, ListChange, NotReady,
+    OverrideKey, PoolChange, PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
 };
 use crate::model::{
     ApiProblem, CachePage, CachedSite, CachedUrl, ClientTrust, ConfigText, DnsCacheInfo,
-    InspectedInfo, ListInfo, ListUpdateOutcome, OriginInfo, OverrideInfo, OwnRules, OwnRulesUpdate,
-    PoolInfo, ProgramInfo, ReloadOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack,
-    UpdateRequest, UpdatedList, UpstreamInfo, WhyAnswer,
+    InspectedInfo, ListInfo, ListUpdateOutcome, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo,
+    ProgramInfo, ReloadOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest,
+    UpdatedList, UpstreamInfo, WhyAnswer,
 };
 use crate::tests::Folder;
 use crate::{Admin, AdminParts, AdminToken, Settings};
@@ -16,6 +16,7 @@ use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use ledger::{EventSubject, Ledger, RequestEvent, RuleTexts};
+use policy::NameOverride;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use vocab::{Action, Caching, Cause, Door, ListId, Name, Now, RequestKind, RuleRef, Source};
@@ -28,7 +29,7 @@ const OWN: &str = "127.0.0.1:9053";
 pub(super) struct Program {
     pub(super) paused_until: AtomicU64,
     pub(super) broken: AtomicBool,
-    pub(super) orders: Mutex<Vec<NameOrder>>,
+    pub(super) orders: Mutex<Vec<NameOverride>>,
     pub(super) list_changes: Mutex<Vec<ListChange>>,
 }
 
@@ -147,31 +148,26 @@ impl ProgramControl for Program {
     fn paused_until(&self) -> u64 {
         self.paused_until.load(Relaxed)
     }
-    fn set_override(&self, order: &NameOrder, _: Now) -> Result<(), ControlRefusal> {
-        self.orders.lock().unwrap().push(order.clone());
+    fn set_override(&self, made: NameOverride, _: Now) -> Result<(), ControlRefusal> {
+        self.orders.lock().unwrap().push(made);
         Ok(())
     }
 
-    fn overrides(&self, action: Action, now: Now) -> Vec<OverrideInfo> {
-        let info = |order: &NameOrder| {
-            let (client, profile) = order.clients.named();
-            let told = OverrideInfo::of(order.host.to_string(), order.until_unix_ms, now.unix_ms);
-            OverrideInfo { client, profile, ..told }
-        };
+    fn overrides(&self, action: Action, _: Now) -> Vec<NameOverride> {
         let orders = self.orders.lock().unwrap();
-        orders.iter().filter(|order| order.action == action).map(info).collect()
+        orders.iter().filter(|order| order.action == action).cloned().collect()
     }
 
-    fn end_override(&self, key: &OrderKey, _: Now) -> bool {
+    fn end_override(&self, key: &OverrideKey, _: Now) -> bool {
         let mut orders = self.orders.lock().unwrap();
         let before = orders.len();
-        let is_it = |it: &NameOrder| {
-            (it.action, &it.host, &it.clients) == (key.action, &key.host, &key.clients)
+        let is_it = |it: &NameOverride| {
+            (it.action, it.host.as_ref(), &it.clients)
+                == (key.action, Some(&key.host), &key.clients)
         };
         orders.retain(|it| !is_it(it));
         orders.len() < before
     }
-
     fn purge(&self, what: &DnsCachePurge) -> u64 {
         match what {
             DnsCachePurge::All => 9,

@@ -1,9 +1,9 @@
 //! Letting names through, asked as a program asks and as a browser does.
 
 use super::house::{Answer, House};
-use crate::control::OrderClients;
 use crate::model::{AllowList, BlockList, OverrideInfo};
 use http::header::LOCATION;
+use policy::{OverrideClients, OverrideEnd};
 
 const PAGE: &str =
     "/allow?host=ads.example&client=192.168.1.7&back=https%3A%2F%2Fads.example%2Fa&again=1";
@@ -74,7 +74,10 @@ async fn a_program_blocks_a_name_for_a_profile_and_takes_it_back() {
     let told = (block.host.as_str(), block.profile.as_deref(), block.left_s);
     assert_eq!(told, ("game.example", Some("kids"), Some(3600)));
     let all: BlockList = house.get("/api/blocks").await.json();
-    assert_eq!(all.blocks, [block]);
+    // Time goes on between the two, and the seconds that are left with it.
+    let left_s = all.blocks[0].left_s;
+    assert!(left_s.is_some_and(|left| (3590..=3600).contains(&left)), "{left_s:?}");
+    assert_eq!(all.blocks, [OverrideInfo { left_s, ..block }]);
     assert_eq!(house.get("/api/allows").await.json::<AllowList>().allows, []);
     let end = r#"{"host": "game.example", "profile": "kids"}"#;
     assert_eq!(house.post("/api/revoke", end).await.status, 404, "it is no allow");
@@ -109,7 +112,7 @@ async fn the_page_changes_nothing_and_its_form_works_once() {
     assert!(done.header(LOCATION).starts_with("/allow?host=ads%2Eexample&"));
     let granted = house.program.orders.lock().unwrap().clone();
     assert_eq!(granted.len(), 1);
-    assert_eq!(granted[0].clients, OrderClients::Address("192.168.1.7".parse().unwrap()));
+    assert_eq!(granted[0].clients, OverrideClients::Address("192.168.1.7".parse().unwrap()));
     let again = send(&house, &cookie, Some(&once), "whom=all&act=60").await;
     assert_eq!(again.status, 403, "the same form again");
 
@@ -120,7 +123,7 @@ async fn the_page_changes_nothing_and_its_form_works_once() {
     assert!(house.program.orders.lock().unwrap().is_empty());
     let always = send(&house, &cookie, None, "whom=client&act=always").await;
     assert_eq!(always.status, 303);
-    assert_eq!(house.program.orders.lock().unwrap()[0].until_unix_ms, None);
+    assert_eq!(house.program.orders.lock().unwrap()[0].until, OverrideEnd::Revoked);
     let page = text(&house.ask("GET", PAGE, &[("cookie", &cookie)], "").await);
     assert!(page.contains("until it is blocked again"), "{page}");
     assert!(page.contains("@@||ads.example^$client=192.168.1.7"), "the rule as advice: {page}");

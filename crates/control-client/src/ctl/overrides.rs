@@ -1,6 +1,6 @@
 //! `tidegate ctl allow`, `block` and their kin: names that are let through or blocked by hand.
 //!
-//! It shapes what is sent and what is printed; it sends nothing.
+//! Shapes of what is sent and what is printed; nothing is sent here.
 
 use crate::arguments::{EndOverrideArgs, OverrideArgs};
 use command_output::{CommandFailure, ExitReason};

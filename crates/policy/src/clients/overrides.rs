@@ -74,8 +74,7 @@ impl std::error::Error for OverridesFull {}
 #[derive(Debug, Default)]
 pub(crate) struct OverrideTable {
     entries: RwLock<HashMap<Box<str>, Vec<NameOverride>>>,
-    /// When the last that allows ends, in milliseconds since 1970, the greatest number for never:
-    /// while there is none, nobody takes the lock.
+    /// When the last that allows ends, in milliseconds since 1970: before that alone is locked.
     latest_allow_ms: AtomicU64,
     /// When the last that blocks ends.
     latest_block_ms: AtomicU64,
@@ -104,17 +103,18 @@ impl OverrideTable {
     /// Ends an override now; says which, if there was one that had not ended by itself.
     pub(crate) fn end(
         &self,
-        host: Option<&DomainName>,
+        action: Action,
+        host: &str,
         clients: &OverrideClients,
         now: Now,
     ) -> Option<NameOverride> {
         let mut held = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        let key = host.map_or("", DomainName::as_str);
-        let entries = held.get_mut(key)?;
-        let ended = entries.iter().position(|entry| entry.clients == *clients);
+        let entries = held.get_mut(host)?;
+        let is_it = |it: &NameOverride| (it.action, &it.clients) == (action, clients);
+        let ended = entries.iter().position(is_it);
         let ended = ended.map(|place| entries.remove(place));
         if entries.is_empty() {
-            held.remove(key);
+            held.remove(host);
         }
         self.note_latest(&held);
         ended.filter(|entry| entry.until.is_future(now))
@@ -162,13 +162,14 @@ impl OverrideTable {
         })
     }
 
-    /// The override in force for a request by a client of this profile, if there is one.
-    pub(crate) fn in_force<'p>(
+    /// Reads the override in force for a request by a client of this profile, if there is one.
+    pub(crate) fn in_force<'p, R>(
         &self,
         ask: &Ask<'_>,
         profile: impl Fn() -> &'p str,
         now: Now,
-    ) -> Option<NameOverride> {
+        read: impl Fn(&NameOverride) -> R,
+    ) -> Option<R> {
         if self.is_empty(now) {
             return None;
         }
@@ -189,7 +190,7 @@ impl OverrideTable {
             .chain(parents)
             .chain([""])
             .find_map(|name| held.get(name)?.iter().find(holds))
-            .cloned()
+            .map(read)
     }
 
     /// Returns those that have not ended, by name.

@@ -8,10 +8,11 @@ use admin::model::{
     SettingEdit, UpdateRequest, UpdatedList, UpstreamInfo,
 };
 use admin::{
-    Admin, AdminToken, ControlRefusal, DnsCachePurge, ListChange, NameOrder, NotReady, OrderKey,
+    Admin, AdminToken, ControlRefusal, DnsCachePurge, ListChange, NotReady, OverrideKey,
     PoolChange, ProgramControl, SettingsRefusal, TokenError, WhyQuestion,
 };
 use door_gateway::{ForecastQuestion, GatewayForecast};
+use policy::NameOverride;
 use policy_lists::ShrinkRule;
 use resolver::{FlushIn, FlushScope, UpstreamStanding};
 use state_folder::{ADDRESS_FILE, replace_file};
@@ -226,11 +227,12 @@ impl ProgramControl for ControlHandle {
     }
 
     fn lists(&self) -> Vec<ListInfo> {
+        // What cannot be read is told by the next change; the lists are shown all the same.
+        let made = self.0.made_settings().ok().flatten();
+        let made = made.map(|made| made.list_names()).unwrap_or_default();
         let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.0.policy.load();
         let reports = policy.rules().lists().iter();
-        // What cannot be read is told by the next change; the lists are shown all the same.
-        let made = self.0.made_settings().ok().flatten();
         let off = &running.plan.file.policy.lists_off;
         reports
             .zip(&running.plan.file.policy.lists)
@@ -240,7 +242,7 @@ impl ProgramControl for ControlHandle {
                 from: policy_lists::origin_of(settings),
                 changed_at: policy.list_changed_ms(ListId(number)).map(admin::iso),
                 subscription: self.0.subscriptions.state(&report.name),
-                made: RunningApp::is_made_list(made.as_ref(), &report.name),
+                made: made.contains(&report.name),
                 off: off.contains(&report.name),
                 ..policy_lists::list_info(report)
             })
@@ -376,15 +378,16 @@ impl ProgramControl for ControlHandle {
         rules.lists().first().map(policy_lists::list_info).unwrap_or_default()
     }
 
-    fn set_override(&self, order: &NameOrder, now: Now) -> Result<(), ControlRefusal> {
-        self.0.set_override(order, now)
+    fn set_override(&self, made: NameOverride, now: Now) -> Result<(), ControlRefusal> {
+        self.0.set_override(made, now)
     }
 
-    fn overrides(&self, action: Action, now: Now) -> Vec<model::OverrideInfo> {
-        self.0.overrides(action, now)
+    fn overrides(&self, action: Action, now: Now) -> Vec<NameOverride> {
+        let held = self.0.policy.load().overrides(now).into_iter();
+        held.filter(|it| it.action == action).collect()
     }
 
-    fn end_override(&self, key: &OrderKey, now: Now) -> bool {
+    fn end_override(&self, key: &OverrideKey, now: Now) -> bool {
         self.0.end_override(key, now)
     }
 

@@ -34,11 +34,6 @@ impl RunningApp {
         self.made_settings().map_err(|found| complaints([found.to_string()].into_iter()))
     }
 
-    /// True if the list was added in the dashboard.
-    pub(super) fn is_made_list(made: Option<&MadeSettings>, name: &str) -> bool {
-        made.is_some_and(|made| made.has_list(name))
-    }
-
     /// Adds a list, removes one that was added so, or switches one off or on.
     pub(super) fn change_lists(
         self: &Arc<Self>,
@@ -76,7 +71,7 @@ impl RunningApp {
         let made = self.made_before()?;
         let path = self.own_path();
         write(&path, &sent.text)?;
-        let is_listed = Self::is_made_list(made.as_ref(), OWN_LIST);
+        let is_listed = made.is_some_and(|made| made.list_names().iter().any(|it| it == OWN_LIST));
         let done = match (is_listed, sent.text.trim().is_empty()) {
             (false, false) => {
                 let list = json!({ "name": OWN_LIST, "path": super::control::absolute(&path) });

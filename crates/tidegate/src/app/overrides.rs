@@ -1,12 +1,12 @@
-//! What people have allowed and blocked by hand, and the file that has it outlive a restart.
+//! Names that people have allowed and blocked by hand, and the file that has it outlive a restart.
 //!
 //! The policy holds the overrides; this writes them down after each change, as a whole, and makes
 //! them again at the start. A file that cannot be read or written is told and does no other harm.
 //! Called by the admin API's handle, and at the start.
 
 use super::RunningApp;
-use admin::model::OverrideInfo;
-use admin::{ControlRefusal, NameOrder, OrderClients, OrderKey};
+use admin::model::OverrideWords;
+use admin::{ControlRefusal, OverrideKey};
 use policy::{NameOverride, OVERRIDES_MAX, OverrideClients, OverrideEnd, Policy};
 use serde_json::{Value as Json, json};
 use state_folder::replace_file;
@@ -23,49 +23,32 @@ const FILE_BYTES_MAX: u64 = OVERRIDES_MAX as u64 * 1024;
 
 impl RunningApp {
     /// Allows or blocks a name by hand.
-    pub(super) fn set_override(&self, order: &NameOrder, now: Now) -> Result<(), ControlRefusal> {
+    pub(super) fn set_override(&self, made: NameOverride, now: Now) -> Result<(), ControlRefusal> {
         // A reload carries the overrides over: none may come between its copy and its swap.
         let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.policy.load();
-        if let OrderClients::Profile(name) = &order.clients
+        if let OverrideClients::Profile(name) = &made.clients
             && !policy.profile_names().any(|it| it == name)
         {
             let names: Vec<&str> = policy.profile_names().collect();
             let names = names.join(", ");
             return Err(format!("there is no profile {name:?}; there are: {names}").into());
         }
-        let made = NameOverride {
-            action: order.action,
-            host: Some(order.host.clone()),
-            clients: clients(&order.clients),
-            until: order.until_unix_ms.map_or(OverrideEnd::Revoked, OverrideEnd::Time),
-        };
         policy.set_override(made, now)?;
         self.signer.drop_unblocked();
         self.save_overrides(&policy, now);
         Ok(())
     }
 
-    /// Returns what is allowed, or blocked, by hand.
-    pub(super) fn overrides(&self, action: Action, now: Now) -> Vec<OverrideInfo> {
-        let held = self.policy.load().overrides(now).into_iter();
-        held.filter(|it| it.action == action).filter_map(|it| info(it, now)).collect()
-    }
-
     /// Ends what was allowed or blocked; says whether there was such an override.
-    pub(super) fn end_override(&self, key: &OrderKey, now: Now) -> bool {
+    pub(super) fn end_override(&self, key: &OverrideKey, now: Now) -> bool {
         let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.policy.load();
-        let clients = clients(&key.clients);
-        let is_it = |it: &NameOverride| {
-            (it.action, it.host.as_ref(), &it.clients) == (key.action, Some(&key.host), &clients)
-        };
-        if !policy.overrides(now).iter().any(is_it) {
-            return false;
+        let ended = policy.end_override(key.action, &key.host, &key.clients, now).is_some();
+        if ended {
+            self.save_overrides(&policy, now);
         }
-        let ended = policy.end_override(Some(&key.host), &clients, now);
-        self.save_overrides(&policy, now);
-        ended.is_some()
+        ended
     }
 
     fn save_overrides(&self, policy: &Policy, now: Now) {
@@ -112,52 +95,16 @@ fn read(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-fn clients(ordered: &OrderClients) -> OverrideClients {
-    match ordered {
-        OrderClients::Everyone => OverrideClients::Everyone,
-        OrderClients::Address(address) => OverrideClients::Address(address.to_canonical()),
-        OrderClients::Profile(name) => OverrideClients::Profile(name.clone()),
-    }
-}
-
-/// The client's address and the profile's name.
-fn named(clients: OverrideClients) -> (Option<String>, Option<String>) {
-    match clients {
-        OverrideClients::Everyone => (None, None),
-        OverrideClients::Address(address) => (Some(address.to_string()), None),
-        OverrideClients::Profile(name) => (None, Some(name)),
-    }
-}
-
-const fn end_ms(until: OverrideEnd) -> Option<u64> {
-    match until {
-        OverrideEnd::Time(unix_ms) => Some(unix_ms),
-        OverrideEnd::Revoked => None,
-    }
-}
-
-/// An override as the API shows it; none for one that is for everything, which is a pause by
-/// another name, and which nobody can ask for.
-fn info(held: NameOverride, now: Now) -> Option<OverrideInfo> {
-    let (client, profile) = named(held.clients);
-    let host = held.host?.to_string();
-    Some(OverrideInfo {
-        client,
-        profile,
-        ..OverrideInfo::of(host, end_ms(held.until), now.unix_ms)
-    })
-}
-
 /// An override as it stands in the file. A version that knows no blocks finds no `host` in one,
 /// and passes it over.
 fn written(held: &NameOverride) -> Option<Json> {
-    let (client, profile) = named(held.clients.clone());
+    let OverrideWords { client, profile, until_unix_ms } = OverrideWords::of(held);
     let key = match held.action {
         Action::Pass => "host",
         Action::Block => "block",
     };
-    let (host, until) = (held.host.as_ref()?.as_str(), end_ms(held.until));
-    Some(json!({ key: host, "client": client, "profile": profile, "until_unix_ms": until }))
+    let host = held.host.as_ref()?.as_str();
+    Some(json!({ key: host, "client": client, "profile": profile, "until_unix_ms": until_unix_ms }))
 }
 
 /// An override read back; none for what is none.
