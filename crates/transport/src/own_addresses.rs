@@ -1,7 +1,7 @@
 //! The addresses of ours: those that clients may know us by, for which a certificate of our own is,
 //! and whether one is ours at all.
 //!
-//! It sends nothing: the kernel is asked from which address it would write to a stranger. A process
+//! Nothing is sent: the kernel is asked from which address it would write to a stranger. A process
 //! that may make no socket of the Internet, as the signer of a service, asks for the addresses of
 //! all interfaces. Called by the doors that have our authority sign their certificate, by the
 //! signer, and by those that must not call themselves.

@@ -69,29 +69,29 @@ export function ListsView() {
       )}
       <div class="columns columns-2">
         <div class="stack">
-        <Panel id="in-force-title" title="In force">
-          {lists.data && known.length === 0 && (
-            <Empty title="No list, so nothing is blocked">Add one beside this, or write rules of your own.</Empty>
-          )}
-          <ul class="entries">
-            {known.map((list) => (
-              <ListEntry key={list.name} list={list}>
-                <Buttons
-                  list={list}
-                  busy={busy.value}
-                  onSwitch={() =>
-                    act(() =>
-                      api.switchList(list.name, list.off).then(told(`${list.name} is ${list.off ? "on" : "off"}.`)),
-                    )
-                  }
-                  onFetch={() => act(() => api.fetchList(list.name).then((it) => fetchedText(list.name, it)))}
-                  onRemove={() => act(() => api.removeList(list.name).then(told(`${list.name} is removed.`)))}
-                />
-              </ListEntry>
-            ))}
-          </ul>
-        </Panel>
-        <OwnRulesPanel onSaved={lists.refresh} />
+          <Panel id="in-force-title" title="In force">
+            {lists.data && known.length === 0 && (
+              <Empty title="No list, so nothing is blocked">Add one beside this, or write rules of your own.</Empty>
+            )}
+            <ul class="entries">
+              {known.map((list) => (
+                <ListEntry key={list.name} list={list}>
+                  <Buttons
+                    list={list}
+                    busy={busy.value}
+                    onSwitch={() =>
+                      act(() =>
+                        api.switchList(list.name, list.off).then(told(`${list.name} is ${list.off ? "on" : "off"}.`)),
+                      )
+                    }
+                    onFetch={() => act(() => api.fetchList(list.name).then((it) => fetchedText(list.name, it)))}
+                    onRemove={() => act(() => api.removeList(list.name).then(told(`${list.name} is removed.`)))}
+                  />
+                </ListEntry>
+              ))}
+            </ul>
+          </Panel>
+          <OwnRulesPanel onSaved={lists.refresh} />
         </div>
         <div class="stack">
           <AddList

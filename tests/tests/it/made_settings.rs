@@ -1,4 +1,5 @@
-//! What is set in the dashboard: by the API, in files of the state folder, over kills and mistakes.
+//! Settings made in the dashboard: by the API, in files of the state folder, over kills and
+//! mistakes.
 
 use serde_json::{Value as Json, json};
 use tidegate_tests::clients::{curl, dig};

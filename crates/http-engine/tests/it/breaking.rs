@@ -1,7 +1,7 @@
 //! Answers whose bodies fail at once: their clients get what there was of them, and see that it is
 //! not all.
 
-use crate::support::{DEADLINE, connection, run};
+use crate::support::{DEADLINE, connection, run, served};
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -12,7 +12,6 @@ use std::future::pending;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 /// A piece, if there is one, and then at once an error.
@@ -45,15 +44,7 @@ async fn fail(request: Request<Incoming>) -> Response<Body> {
 
 /// All that a client of HTTP/1 gets.
 async fn said(wire: &str) -> String {
-    let (mut client, server) = connection();
-    let serving = serve(server, HttpVersions::Http1And2, Limits::default(), pending(), fail);
-    let asking = async {
-        client.write_all(wire.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        timeout(DEADLINE, client.read_to_string(&mut answer)).await.unwrap().unwrap();
-        answer
-    };
-    let (outcome, answer) = tokio::join!(serving, asking);
+    let (outcome, answer) = served(wire, fail).await;
     assert!(outcome.is_err(), "it broke off: {answer}");
     answer
 }

@@ -1,11 +1,10 @@
 //! Requests that are to get no answer: the connection ends without a byte, a stream is reset.
 
-use crate::support::{DEADLINE, connection, run};
+use crate::support::{DEADLINE, connection, run, served};
 use h2::Reason;
 use http::{Request, Response, StatusCode};
 use http_engine::{Body, HttpVersions, Incoming, Limits, reply, serve};
 use std::future::pending;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 async fn answer(request: Request<Incoming>) -> Response<Body> {
@@ -17,15 +16,7 @@ async fn answer(request: Request<Incoming>) -> Response<Body> {
 
 /// All that a client of HTTP/1 gets; the server must hold it for no fault.
 async fn said(wire: &str) -> String {
-    let (mut client, server) = connection();
-    let serving = serve(server, HttpVersions::Http1And2, Limits::default(), pending(), answer);
-    let asking = async {
-        client.write_all(wire.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        timeout(DEADLINE, client.read_to_string(&mut answer)).await.unwrap().unwrap();
-        answer
-    };
-    let (outcome, answer) = tokio::join!(serving, asking);
+    let (outcome, answer) = served(wire, answer).await;
     assert!(outcome.is_ok(), "{wire}: {outcome:?}");
     answer
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::{Body as HttpBody, Frame};
 use http_engine::body::read_all;
-use http_engine::{Body, HttpVersions, Incoming, Limits, reply, serve};
+use http_engine::{Body, HttpVersions, Incoming, Limits, ServeError, reply, serve};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -17,6 +17,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::LocalSet;
+use tokio::time::timeout;
 
 /// Longer than anything here takes; reached only by a failing test.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
@@ -131,4 +132,21 @@ pub(crate) fn status(answer: &str) -> u16 {
 /// The two ends of a simulated connection.
 pub(crate) fn connection() -> (DuplexStream, DuplexStream) {
     duplex(4096)
+}
+
+/// All that a client of HTTP/1 gets where requests are answered so, and how the server ended.
+pub(crate) async fn served<H, F>(wire: &str, handler: H) -> (Result<(), ServeError>, String)
+where
+    H: Fn(Request<Incoming>) -> F + 'static,
+    F: Future<Output = Response<Body>> + 'static,
+{
+    let (mut client, server) = connection();
+    let serving = serve(server, HttpVersions::Http1And2, Limits::default(), pending(), handler);
+    let asking = async {
+        client.write_all(wire.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        timeout(DEADLINE, client.read_to_string(&mut answer)).await.unwrap().unwrap();
+        answer
+    };
+    tokio::join!(serving, asking)
 }

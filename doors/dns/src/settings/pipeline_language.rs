@@ -1,4 +1,4 @@
-//! Whose language a pipeline of our own file is written in.
+//! Language that a pipeline of our own file is written in, by the program it comes from.
 
 use mosdns_compat::language::Dialect;
 use schemars::JsonSchema;
