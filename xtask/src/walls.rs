@@ -34,7 +34,8 @@ pub(crate) const WALLS: &[Wall] = &[
     pure("nginx-imports", "crates/nginx-imports", SITE_IMPORTS),
     pure("haproxy-imports", "crates/haproxy-imports", SITE_IMPORTS),
     pure("caddy-imports", "crates/caddy-imports", SITE_IMPORTS),
-    pure("policy", "crates/policy", &["vocab", "settings", "filter-patterns"]),
+    pure("weekly-hours", "crates/weekly-hours", &["vocab"]),
+    pure("policy", "crates/policy", &["vocab", "settings", "filter-patterns", "weekly-hours"]),
     pure("dns-wire", "crates/dns-wire", &["vocab"]),
     pure("pipeline", "crates/pipeline", &["vocab", "policy", "dns-wire"]),
     Wall {

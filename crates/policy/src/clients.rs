@@ -1,6 +1,4 @@
 //! Who a client is, and what holds for it at which hours.
 
-pub(crate) mod hours;
 pub(crate) mod overrides;
 pub(crate) mod tags;
-pub(crate) mod zone;

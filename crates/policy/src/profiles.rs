@@ -5,15 +5,14 @@
 //! clock: the moment comes with the question. Asked by every decision.
 
 use crate::ask::{Ask, ClientIdentity};
-use crate::clients::hours::HourSpan;
 use crate::clients::tags::ClientTags;
-use crate::clients::zone::ScheduleZone;
 use crate::settings::{
     BlockStyle, ClientMatch, DEFAULT_NAME, LISTS_MAX, ScheduleSettings, Settings, UnlistedAction,
 };
 use std::collections::HashMap;
 use std::net::IpAddr;
 use vocab::{LinkInfoNeeds, MacAddress, Network, Now};
+use weekly_hours::{HourSpan, ScheduleZone};
 
 /// All profiles.
 #[derive(Clone, Debug)]
@@ -61,6 +60,7 @@ pub(crate) struct ClientProfile {
 struct ListSchedule {
     hours: HourSpan,
     lists: u64,
+    unlisted: Option<UnlistedAction>,
     /// As the configuration has it, for people.
     text: String,
 }
@@ -71,6 +71,8 @@ pub(crate) struct ProfileStanding<'p> {
     pub(crate) profile: &'p ClientProfile,
     /// A bit for each list that holds now.
     pub(crate) lists: u64,
+    /// Treatment of requests that no rule is about, now.
+    pub(crate) unlisted: UnlistedAction,
 }
 
 /// Tells whether a list holds for a client now.
@@ -201,7 +203,11 @@ impl ClientProfiles {
 
     /// True if some client gets only what a rule lets pass.
     pub(crate) fn block_unlisted(&self) -> bool {
-        self.all.iter().any(|profile| profile.unlisted == UnlistedAction::Block)
+        let block = UnlistedAction::Block;
+        self.all.iter().any(|profile| {
+            profile.unlisted == block
+                || profile.schedules.iter().any(|schedule| schedule.unlisted == Some(block))
+        })
     }
 
     /// The block style of a client's own.
@@ -255,13 +261,17 @@ impl ClientProfiles {
     #[inline]
     pub(crate) fn for_request(&self, ask: &Ask<'_>, now: Now) -> ProfileStanding<'_> {
         let profile = self.of(ask.client, ask.identity);
-        let mut lists = profile.lists;
+        let (mut lists, mut unlisted) = (profile.lists, profile.unlisted);
         if !profile.schedules.is_empty() {
             let hour = self.zone.hour(now);
             let holding = profile.schedules.iter().filter(|schedule| schedule.hours.contains(hour));
-            lists |= holding.fold(0, |lists, schedule| lists | schedule.lists);
+            // Of schedules that say it, the first one holds.
+            for schedule in holding.rev() {
+                lists |= schedule.lists;
+                unlisted = schedule.unlisted.unwrap_or(unlisted);
+            }
         }
-        ProfileStanding { profile, lists }
+        ProfileStanding { profile, lists, unlisted }
     }
 
     /// Returns whether and why a list holds for a profile now.
@@ -311,7 +321,8 @@ impl ProfileDraft<'_> {
                 self.next += 1;
             }
             if let Ok(hours) = HourSpan::parse(&entry.days, &entry.from, &entry.to) {
-                schedules.push(ListSchedule { hours, lists, text: entry.text() });
+                let (unlisted, text) = (entry.otherwise, entry.text());
+                schedules.push(ListSchedule { hours, lists, unlisted, text });
             }
         }
         schedules

@@ -189,7 +189,7 @@ impl<'a> RuleRequest<'a> {
 
     /// True if the request is blocked unless a rule lets it pass. Our own sites need no rule.
     pub(crate) fn is_blocked_unlisted(&self) -> bool {
-        self.profile.profile.unlisted == UnlistedAction::Block
+        self.profile.unlisted == UnlistedAction::Block
             && !matches!(self.ask.door, Door::Web | Door::Gateway)
     }
 

@@ -11,7 +11,6 @@ pub(crate) use clients::ClientMatch;
 pub use clients::{ClientSettings, GroupSettings, ScheduleSettings};
 pub use style::BlockStyle;
 
-use crate::clients::zone::ScheduleZone;
 use crate::report::ListKind;
 use clients::check_schedules;
 use schemars::JsonSchema;
@@ -21,6 +20,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Duration;
 use vocab::{ByteSize, Complaint, TimeSpan};
+use weekly_hours::ScheduleZone;
 
 /// Most lists of a policy: the lists of a profile are one word of bits.
 pub const LISTS_MAX: usize = 64;

@@ -3,13 +3,13 @@
 //! It looks up no client. `check` says all that is wrong at once. Read as a part of the section.
 
 use super::{BlockStyle, UnlistedAction, check_lists};
-use crate::clients::hours::{HourSpan, HoursError};
 use crate::clients::tags::ClientTags;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fmt;
 use vocab::{Complaint, MacAddress, Network, NetworkError};
+use weekly_hours::{HourSpan, HoursError};
 
 /// Clients, and the lists that hold for them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -61,6 +61,9 @@ pub struct ScheduleSettings {
     pub block: String,
     /// Names of lists; one of kind `allow` lets pass at those hours.
     pub lists: Vec<String>,
+    /// Treatment of requests that no rule is about, at those hours: with `block` nothing passes but
+    /// what a list of kind `allow` names. Default: as at other hours.
+    pub otherwise: Option<UnlistedAction>,
     /// Days of the week: `mon-fri`, `sat,sun`. Default every day.
     pub days: String,
     /// Start: `21:00`. Default midnight.
@@ -184,9 +187,11 @@ pub(super) fn check_schedules(
 ) {
     for (at, schedule) in schedules.iter().enumerate() {
         let path = format!("{path}.schedule.{at}");
-        if schedule.block.trim().is_empty() && schedule.lists.is_empty() {
+        let has_rules = !schedule.block.trim().is_empty() || !schedule.lists.is_empty();
+        if !has_rules && schedule.otherwise.is_none() {
             let message = "the schedule names neither a rule nor a list";
-            let remedy = "write block: \"||video.example^\", or lists: [games]";
+            let remedy = "write block: \"||video.example^\", lists: [games], or otherwise: block \
+                          for everything";
             complaints.push(Complaint::new(&*path, message).remedy(remedy));
         }
         if schedule.block.contains('\n') {

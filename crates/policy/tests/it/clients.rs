@@ -3,7 +3,7 @@
 use crate::support::{NOW, SEED, blocks, name};
 use policy::{
     Ask, ClientIdentity, ClientProfiles, ClientSettings, DefaultSettings, GroupSettings, ListKind,
-    ListSettings, ListSource, Policy, RuleOutcome, ScheduleSettings, Settings,
+    ListSettings, ListSource, Policy, RuleOutcome, ScheduleSettings, Settings, UnlistedAction,
 };
 use vocab::Now;
 
@@ -149,10 +149,51 @@ fn at(unix_s: u64) -> Now {
 }
 
 #[test]
+fn a_schedule_blocks_all_that_no_rule_lets_pass_at_its_hours() {
+    let night = |otherwise| ScheduleSettings {
+        otherwise: Some(otherwise),
+        from: "21:00".into(),
+        to: "07:00".into(),
+        ..ScheduleSettings::default()
+    };
+    let with = |schedules: &[UnlistedAction], otherwise| {
+        let schedule = schedules.iter().map(|it| night(*it)).collect();
+        let kids = ClientSettings { schedule, otherwise, ..client("kids", &["10.0.0.1"]) };
+        policy(
+            Settings { clients: vec![kids], ..Settings::default() },
+            &["ads"],
+            "@@||fine.example^",
+        )
+    };
+    let (pass, block) = (UnlistedAction::Pass, UnlistedAction::Block);
+    let (noon, late) = (at(12 * 3600), at(22 * 3600));
+    for (schedules, otherwise, at_noon, at_night) in [
+        (&[block][..], None, false, true),
+        (&[pass], Some(block), true, false),
+        // The first that says it.
+        (&[pass, block], None, false, false),
+    ] {
+        let policy = with(schedules, otherwise);
+        for (last, host, now, blocked) in [
+            (1, "shop.example", noon, at_noon),
+            (1, "shop.example", late, at_night),
+            (1, "fine.example", late, false),
+            (2, "shop.example", late, false),
+        ] {
+            let ask = Ask::lookup(name(host), 1, [10, 0, 0, last].into());
+            let verdict = policy.decide(&ask, now);
+            assert_eq!(blocks(verdict), blocked, "{schedules:?} {last} {host} {now:?}");
+            assert_eq!(policy.explain(&ask, now).verdict, verdict);
+        }
+    }
+}
+
+#[test]
 fn schedules_hold_at_their_hours_in_their_zone() {
     let schedule = |block: &str, lists: &[&str]| ScheduleSettings {
         block: block.into(),
         lists: lists.iter().map(|list| (*list).into()).collect(),
+        otherwise: None,
         days: "fri".into(),
         from: "21:00".into(),
         to: "07:00".into(),

@@ -1,17 +1,17 @@
-//! Hours of the week at which lists hold.
+//! Hours of the week at which something holds.
 //!
 //! A span that ends before it begins goes on past midnight and belongs to the day on which it
 //! began. It knows no clock and no zone: the hour is handed in. Built from settings that were
 //! checked, asked by every decision for clients that have some.
 
-use super::zone::{ClockHour, minutes_of};
+use crate::zone::{ClockHour, minutes_of};
 
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 const EVERY_DAY: u8 = 0x7f;
 
 /// A span of hours on some days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HourSpan {
+pub struct HourSpan {
     /// A bit for each day on which it begins, from Monday.
     days: u8,
     /// Minutes since midnight.
@@ -22,15 +22,21 @@ pub(crate) struct HourSpan {
 
 /// Tells what of a span cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HoursError {
+pub enum HoursError {
+    /// The days of the week.
     Days,
+    /// The start.
     From,
+    /// The end.
     To,
 }
 
 impl HourSpan {
     /// Reads `mon-fri,sun` and two times of day. No days are all of them; no times are midnight.
-    pub(crate) fn parse(days: &str, from: &str, to: &str) -> Result<Self, HoursError> {
+    ///
+    /// # Errors
+    /// Names the part that cannot be read.
+    pub fn parse(days: &str, from: &str, to: &str) -> Result<Self, HoursError> {
         let time = |text: &str, wrong| match text {
             "" => Ok(0),
             text => minutes_of(text).ok_or(wrong),
@@ -44,7 +50,7 @@ impl HourSpan {
     }
 
     /// True if it holds at that hour.
-    pub(crate) fn contains(self, at: ClockHour) -> bool {
+    pub fn contains(self, at: ClockHour) -> bool {
         let begins = |day: u8| self.days >> day & 1 == 1;
         let today = begins(at.weekday);
         if self.from < self.to {

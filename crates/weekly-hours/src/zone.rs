@@ -14,7 +14,7 @@ const OFFSET_MAX_S: i32 = 16 * 3600;
 
 /// A time zone.
 #[derive(Clone, Debug)]
-pub(crate) enum ScheduleZone {
+pub enum ScheduleZone {
     /// Always so many seconds east of UTC.
     Fixed(i32),
     /// By the rules of a place, summer time included.
@@ -23,18 +23,19 @@ pub(crate) enum ScheduleZone {
 
 /// A moment as a clock on the wall shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ClockHour {
+pub struct ClockHour {
     /// From Monday, which is 0.
-    pub(crate) weekday: u8,
+    pub weekday: u8,
     /// Minutes since midnight.
-    pub(crate) minute: u16,
+    pub minute: u16,
 }
 
 impl ScheduleZone {
-    pub(crate) const UTC: Self = Self::Fixed(0);
+    /// Coordinated universal time.
+    pub const UTC: Self = Self::Fixed(0);
 
     /// Reads `UTC`, `+02:00` or `Europe/Zurich`; none if there is no such zone.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         if text.is_empty() || text.eq_ignore_ascii_case("utc") {
             return Some(Self::UTC);
         }
@@ -53,7 +54,7 @@ impl ScheduleZone {
     }
 
     /// Returns what a clock shows there.
-    pub(crate) fn hour(&self, now: Now) -> ClockHour {
+    pub fn hour(&self, now: Now) -> ClockHour {
         let utc = i64::try_from(now.unix_secs()).unwrap_or(i64::MAX / 2);
         let offset = match self {
             Self::Fixed(seconds) => *seconds,
