@@ -5,6 +5,7 @@
 //! shapes JSON. Mounted by [`crate::Admin`] behind the guard.
 
 pub(crate) mod changes;
+mod clients;
 pub(crate) mod counts;
 pub(crate) mod health;
 pub(crate) mod list_changes;
@@ -12,7 +13,8 @@ mod notes;
 mod origins;
 pub(crate) mod overrides;
 pub(crate) mod pools;
-pub(crate) mod requests;
+pub(crate) mod profiles;
+mod requests;
 pub(crate) mod session;
 mod settings;
 pub(crate) mod state;
@@ -151,6 +153,12 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(pools::change_pool))
         .routes(routes!(pools::replace_servers))
         .routes(routes!(state::trust))
+        .routes(routes!(clients::clients))
+        .routes(routes!(clients::activity))
+        .routes(routes!(profiles::profiles, profiles::set_profile))
+        .routes(routes!(profiles::remove_profile))
+        .routes(routes!(profiles::set_group))
+        .routes(routes!(profiles::remove_group))
         .routes(routes!(state::openapi))
         .routes(routes!(changes::reload))
         .routes(routes!(settings::config))

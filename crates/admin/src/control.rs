@@ -4,9 +4,10 @@
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
 use crate::model::{
-    CachePage, ClientTrust, ConfigText, DnsCacheInfo, InspectedInfo, ListInfo, ListUpdateOutcome,
-    NewServer, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo, ProgramInfo, ReloadOutcome,
-    SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
+    CachePage, ClientTrust, ConfigText, DeviceInfo, DnsCacheInfo, InspectedInfo, ListInfo,
+    ListUpdateOutcome, NewServer, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo, ProfileTable,
+    ProgramInfo, ReloadOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest,
+    UpstreamInfo, WhyAnswer,
 };
 use ledger::Collector;
 use policy::{NameOverride, OverrideClients};
@@ -82,6 +83,16 @@ pub trait ProgramControl: Send + Sync + 'static {
     /// Adds a list, removes one that was added so, or switches one off or on, and takes that over
     /// as a reload does; or says why not, and changes nothing.
     fn change_lists(&self, change: &ListChange) -> Result<ReloadOutcome, SettingsRefusal>;
+
+    /// Profiles and groups of clients.
+    fn profiles(&self) -> Result<ProfileTable, SettingsRefusal>;
+
+    /// Makes, changes or takes away a profile or group, unless they were changed since they were
+    /// read, and takes that over as a reload does; or says why not, and changes nothing.
+    fn change_profiles(&self, change: &ProfileChange) -> Result<ReloadOutcome, SettingsRefusal>;
+
+    /// Returns what is known of the device with this address.
+    fn device(&self, client: IpAddr, now: Now) -> DeviceInfo;
 
     /// Own rules.
     fn own_rules(&self) -> Result<OwnRules, SettingsRefusal>;
@@ -223,13 +234,47 @@ pub enum ListChange {
     SwitchOn(String),
 }
 
+/// Change of a profile or group of clients.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProfileChange {
+    /// The revision that it was made in.
+    pub revision: String,
+    /// Kind of item.
+    pub kind: ItemKind,
+    /// The change itself.
+    pub edit: ItemChange,
+}
+
+/// Kind of item that clients are given settings by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemKind {
+    /// A profile, of `policy.clients`.
+    Profile,
+    /// A group, of `policy.groups`.
+    Group,
+}
+
+/// Change of an item that has a name.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ItemChange {
+    /// A new one, or one in the place of another.
+    Put {
+        /// The name of the other.
+        was: Option<String>,
+        /// The item, with the keys of the configuration.
+        item: serde_json::Value,
+    },
+    /// No longer the one of this name.
+    Remove(String),
+}
+
 /// Override that is meant, among those that there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverrideKey {
     /// Outcome that it gives.
     pub action: Action,
-    /// The name.
-    pub host: DomainName,
+    /// The name; none for everything.
+    pub host: Option<DomainName>,
     /// For whom it is.
     pub clients: OverrideClients,
 }

@@ -32,8 +32,9 @@ pub use console_settings::{
     ConsoleChoice, ConsolePlace, ConsolePlaceError, ConsoleSettings, ConsoleTrust,
 };
 pub use control::{
-    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, ListChange, NotReady,
-    OverrideKey, PoolChange, PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
+    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, ItemChange, ItemKind,
+    ListChange, NotReady, OverrideKey, PoolChange, PoolServerChange, ProfileChange, ProgramControl,
+    SettingsRefusal, WhyQuestion,
 };
 pub use iso::iso;
 pub use serve::{Admin, AdminParts};

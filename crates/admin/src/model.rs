@@ -15,6 +15,7 @@ mod notes;
 mod origins;
 mod overrides;
 mod pools;
+mod profiles;
 mod settings;
 mod stores;
 mod why;
@@ -22,7 +23,10 @@ mod why;
 pub use self::cache_index::{
     CacheIndex, CachePage, CacheQuery, CachedResponse, CachedSite, CachedUrl,
 };
-pub use self::clients::{ClientTrust, ClientsTrust};
+pub use self::clients::{
+    ActivityQuery, ClientActivity, ClientHold, ClientInfo, ClientTable, ClientTrust, ClientsTrust,
+    DeviceInfo,
+};
 pub use self::inspected::{InspectedInfo, InspectedList};
 pub use self::list_changes::{ListName, ListSwitch, NewList, OwnRules, OwnRulesUpdate, RulesText};
 pub use self::lists::{
@@ -32,12 +36,15 @@ pub use self::lists::{
 pub use self::notes::{NoteLine, NoteTable};
 pub use self::origins::{OriginInfo, OriginList};
 pub use self::overrides::{
-    AllowList, BlockList, EndOverrideRequest, OverrideInfo, OverrideMinutes, OverrideRequest,
-    OverrideWords,
+    AllowList, BlockList, EVERY_NAME, EndOverrideRequest, OverrideInfo, OverrideMinutes,
+    OverrideRequest, OverrideWords,
 };
 pub use self::pools::{
     NewServer, PoolChangeRequest, PoolInfo, PoolList, PoolName, PoolResolve, PoolServer,
     PoolServersRequest, ServerRequest,
+};
+pub use self::profiles::{
+    GroupUpdate, ItemRemoval, ListChoice, MadeItem, ProfileTable, ProfileUpdate,
 };
 pub use self::settings::{ConfigText, SettingEdit, SettingQuery, SettingValue, SettingsRequest};
 pub use self::stores::{StoreDisk, StoreInfo, StoreList, TakeBackRequest, TakenBack};

@@ -171,7 +171,7 @@ async fn handle_form(
     let client = wish.client.filter(|_| sent.whom == "client");
     if sent.act == "end" {
         let clients = client.map_or(OverrideClients::Everyone, OverrideClients::Address);
-        let key = OverrideKey { action: Action::Pass, host: wish.host.clone(), clients };
+        let key = OverrideKey { action: Action::Pass, host: Some(wish.host.clone()), clients };
         ended(app, key, asked.now).await?;
         return Ok(wish);
     }

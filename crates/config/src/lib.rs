@@ -35,7 +35,7 @@ pub use edit::{
 };
 pub use file::{ConfigFile, DEFAULT_YAML, LandlockMode};
 pub use hinsightd::{ImportedHinsightd, from_hinsightd};
-pub use made::{MADE_FILE, MadeChange, MadeRefusal, MadeSettings};
+pub use made::{MADE_FILE, MadeChange, MadeItems, MadeRefusal, MadeSettings};
 pub use perlbal::{PerlbalSurroundings, from_perlbal};
 pub use pixelserv::{OnwardLink, PixelservOptions, from_pixelserv};
 pub use plan::{ConfigLanguage, Plan, schema};

@@ -1,8 +1,8 @@
 //! Settings made in the dashboard: a file in the state folder that is part of every configuration
 //! of ours, like one that it includes.
 //!
-//! The text is a configuration as people write them, and may be edited by hand. No setting but the
-//! lists is known here.
+//! The text is a configuration as people write them, and may be edited by hand. Lists, clients and
+//! groups are known here by their names, and by nothing else.
 
 use crate::FileComplaint;
 use crate::edit::{EditRefusal, SettingChange, SettingPath, WrittenValue, edit_text};
@@ -50,13 +50,27 @@ impl MadeSettings {
     }
 }
 
+/// Settings of the policy whose items the dashboard makes; each item has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MadeItems {
+    /// `policy.lists`.
+    Lists,
+    /// `policy.clients`. The first that matches a client holds: those that name single devices
+    /// alone are put before the others.
+    Clients,
+    /// `policy.groups`.
+    Groups,
+}
+
 /// Change of what was set in the dashboard.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MadeChange {
-    /// One more list, with the keys of `policy.lists`.
-    AddList(Json),
-    /// No longer this list; it must have been added here.
-    RemoveList(String),
+    /// One more item, with the keys that it has in the configuration.
+    Add(MadeItems, Json),
+    /// In the place of the item of this name, which must have been made here.
+    Replace(MadeItems, String, Json),
+    /// No longer the item of this name; it must have been made here.
+    Remove(MadeItems, String),
     /// Holds for nobody, wherever it is set.
     SwitchOff(String),
     /// Holds again.
@@ -88,13 +102,15 @@ impl MadeSettings {
     pub fn changed(&self, change: &MadeChange) -> Result<String, MadeRefusal> {
         let absent = |name: &str| MadeRefusal::NotMadeHere(name.to_owned());
         match change {
-            MadeChange::AddList(list) => {
-                let place = items(&self.tree()?, "lists").len();
-                self.edited(&format!("policy.lists[{place}]"), Some(&list.to_string()))
+            MadeChange::Add(of, item) => self.with_added(*of, item),
+            MadeChange::Replace(of, name, item) => {
+                let place = self.place(*of, name)?.ok_or_else(|| absent(name))?;
+                let (key, item) = (of.key(), item.to_string());
+                self.edited(&format!("policy.{key}[{place}]"), Some(&item))
             }
-            MadeChange::RemoveList(name) => {
-                let place = self.list_place(name)?.ok_or_else(|| absent(name))?;
-                self.edited(&format!("policy.lists[{place}]"), None)
+            MadeChange::Remove(of, name) => {
+                let place = self.place(*of, name)?.ok_or_else(|| absent(name))?;
+                self.edited(&format!("policy.{}[{place}]", of.key()), None)
             }
             MadeChange::SwitchOff(name) if self.off_place(name)?.is_some() => Ok(self.text.clone()),
             MadeChange::SwitchOff(name) => {
@@ -109,12 +125,38 @@ impl MadeSettings {
         }
     }
 
-    /// Names of the lists that were added here; none of a file that cannot be read.
-    pub fn list_names(&self) -> Vec<String> {
+    /// Names of the items that were made here; none of a file that cannot be read.
+    pub fn names(&self, of: MadeItems) -> Vec<String> {
         let tree = self.tree().ok();
-        let lists = tree.as_ref().map_or(&[][..], |tree| items(tree, "lists"));
-        let name = |list: &YamlNode| list.entry("name").and_then(|it| text_of(&it.node));
-        lists.iter().filter_map(name).collect()
+        let items = tree.as_ref().map_or(&[][..], |tree| items(tree, of.key()));
+        items.iter().filter_map(name_of).collect()
+    }
+
+    /// Items that were made here, as they stand there; none of a file that cannot be read.
+    pub fn items(&self, of: MadeItems) -> Vec<Json> {
+        let tree = self.tree().ok();
+        let items = tree.as_ref().map_or(&[][..], |tree| items(tree, of.key()));
+        items.iter().map(YamlNode::to_json).collect()
+    }
+
+    /// The text with one more item, put where it is not hidden by those that are there.
+    fn with_added(&self, of: MadeItems, item: &Json) -> Result<String, MadeRefusal> {
+        let tree = self.tree()?;
+        let held = items(&tree, of.key());
+        let end = held.len();
+        let place = match of {
+            MadeItems::Clients if !has_many(item) => {
+                held.iter().position(|it| has_many(&it.to_json())).unwrap_or(end)
+            }
+            MadeItems::Clients | MadeItems::Lists | MadeItems::Groups => end,
+        };
+        let mut made = self.clone();
+        // What stands behind it moves on by one, the last one first.
+        for at in (place..end).rev() {
+            let moved = held[at].to_json().to_string();
+            made.text = made.edited(&format!("policy.{}[{}]", of.key(), at + 1), Some(&moved))?;
+        }
+        made.edited(&format!("policy.{}[{place}]", of.key()), Some(&item.to_string()))
     }
 
     fn edited(&self, path: &str, value: Option<&str>) -> Result<String, MadeRefusal> {
@@ -136,11 +178,9 @@ impl MadeSettings {
         })
     }
 
-    fn list_place(&self, name: &str) -> Result<Option<usize>, MadeRefusal> {
-        let named = |item: &YamlNode| {
-            item.entry("name").and_then(|it| text_of(&it.node)).as_deref() == Some(name)
-        };
-        Ok(items(&self.tree()?, "lists").iter().position(named))
+    fn place(&self, of: MadeItems, name: &str) -> Result<Option<usize>, MadeRefusal> {
+        let named = |item: &YamlNode| name_of(item).as_deref() == Some(name);
+        Ok(items(&self.tree()?, of.key()).iter().position(named))
     }
 
     fn off_place(&self, name: &str) -> Result<Option<usize>, MadeRefusal> {
@@ -148,6 +188,31 @@ impl MadeSettings {
             .iter()
             .position(|item| text_of(item).as_deref() == Some(name)))
     }
+}
+
+impl MadeItems {
+    /// Key of the setting below `policy`.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Lists => "lists",
+            Self::Clients => "clients",
+            Self::Groups => "groups",
+        }
+    }
+}
+
+/// True for an entry of `policy.clients` that matches more than single devices: a network or an
+/// interface.
+fn has_many(client: &Json) -> bool {
+    let matches = client["match"].as_array().map_or(&[][..], Vec::as_slice);
+    matches
+        .iter()
+        .filter_map(Json::as_str)
+        .any(|it| it.contains('/') || it.starts_with("interface:"))
+}
+
+fn name_of(item: &YamlNode) -> Option<String> {
+    item.entry("name").and_then(|it| text_of(&it.node))
 }
 
 /// Items of a list of the policy.
@@ -165,7 +230,7 @@ impl fmt::Display for MadeRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotMadeHere(name) => {
-                write!(f, "the list {name:?} is not one that the dashboard has set")
+                write!(f, "{name:?} is nothing that the dashboard has set")
             }
             Self::Edit(why) => why.fmt(f),
             Self::Value(why) => f.write_str(why),
@@ -202,24 +267,50 @@ mod tests {
     fn lists_come_go_and_are_switched_with_comments_kept() {
         let ads = json!({ "name": "ads", "url": "https://lists.example/ads.txt" });
         let blank = MadeSettings::blank(Path::new("/state"));
-        let first = with(&blank, &MadeChange::AddList(ads));
+        let first = with(&blank, &MadeChange::Add(MadeItems::Lists, ads));
         assert!(
-            first.text.starts_with("# Settings made") && first.list_names() == ["ads"],
+            first.text.starts_with("# Settings made") && first.names(MadeItems::Lists) == ["ads"],
             "{first:?}"
         );
         let rules = json!({ "name": "a: #b", "rules": ["||x.example^ # no", "@@||y.example^"] });
-        let second = with(&first, &MadeChange::AddList(rules));
-        assert_eq!(second.list_names(), ["ads", "a: #b"]);
+        let second = with(&first, &MadeChange::Add(MadeItems::Lists, rules));
+        assert_eq!(second.names(MadeItems::Lists), ["ads", "a: #b"]);
         let off = with(&second, &MadeChange::SwitchOff("starter".into()));
         assert_eq!(with(&off, &MadeChange::SwitchOff("starter".into())), off, "once is enough");
         let on = with(&off, &MadeChange::SwitchOn("starter".into()));
         assert!(!on.text.contains("starter"), "{on:?}");
-        let gone = with(&on, &MadeChange::RemoveList("ads".into()));
-        assert_eq!(gone.list_names(), ["a: #b"]);
-        for change in [MadeChange::RemoveList("ads".into()), MadeChange::SwitchOn("starter".into())]
-        {
+        let gone = with(&on, &MadeChange::Remove(MadeItems::Lists, "ads".into()));
+        assert_eq!(gone.names(MadeItems::Lists), ["a: #b"]);
+        for change in [
+            MadeChange::Remove(MadeItems::Lists, "ads".into()),
+            MadeChange::SwitchOn("starter".into()),
+        ] {
             assert!(matches!(gone.changed(&change), Err(MadeRefusal::NotMadeHere(_))));
         }
+    }
+
+    #[test]
+    fn single_devices_come_before_networks_and_are_replaced_where_they_stand() {
+        let add = |to: &MadeSettings, name: &str, matched: &str| {
+            let item = json!({ "name": name, "match": [matched] });
+            with(to, &MadeChange::Add(MadeItems::Clients, item))
+        };
+        let mut settings = MadeSettings::blank(Path::new("/state"));
+        for (name, matched) in [
+            ("guests", "192.168.1.0/24"),
+            ("phone", "192.168.1.7"),
+            ("bridge", "interface:br-lan"),
+            ("tablet", "aa:bb:cc:00:11:22"),
+        ] {
+            settings = add(&settings, name, matched);
+        }
+        let order = ["phone", "tablet", "guests", "bridge"];
+        assert_eq!(settings.names(MadeItems::Clients), order, "{settings:?}");
+        let item = json!({ "name": "call: it", "match": ["192.168.1.8"], "lists": ["a"] });
+        let change = MadeChange::Replace(MadeItems::Clients, "tablet".into(), item);
+        let replaced = with(&settings, &change);
+        assert_eq!(replaced.names(MadeItems::Clients), ["phone", "call: it", "guests", "bridge"]);
+        assert!(matches!(replaced.changed(&change), Err(MadeRefusal::NotMadeHere(_))), "once");
     }
 
     #[test]

@@ -75,7 +75,7 @@ pub enum CtlCommand {
 /// Name that is let through or blocked.
 #[derive(Clone, Debug, Args)]
 pub struct OverrideArgs {
-    /// The name
+    /// The name; `*` for everything, with --client or --profile
     #[arg(value_name = "HOST")]
     pub(crate) host: String,
     /// For how long: 5m, 1h, at most 24h
@@ -95,7 +95,7 @@ pub struct OverrideArgs {
 /// Name for which the lists decide again.
 #[derive(Clone, Debug, Args)]
 pub struct EndOverrideArgs {
-    /// The name
+    /// The name; `*` for everything
     #[arg(value_name = "HOST")]
     pub(crate) host: String,
     /// The client that it was let through or blocked for [default: for all]

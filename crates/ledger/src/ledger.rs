@@ -12,14 +12,15 @@ use crate::metrics;
 use crate::notes::RecentNotes;
 use crate::queue::QueueFull;
 use crate::report::{
-    LatencyReport, LogRow, ReadError, ReportRange, ReportSeries, ReportTotals, RowFilter, RowPage,
-    TopKind, TopLine, WriterHealth,
+    ClientActivity, ClientPage, LatencyReport, LogRow, ReadError, ReportRange, ReportSeries,
+    ReportTotals, RowFilter, RowPage, TopKind, TopLine, WriterHealth,
 };
 use crate::rule_texts::RuleTexts;
 use crate::setup::{LogScope, Settings};
 use crate::store::LedgerStore;
 use crate::store::read::LedgerReader;
 use crate::writer::{FileSharing, LedgerWriter, WriterShared, lock, rows_wanted};
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -167,6 +168,24 @@ impl Ledger {
         now: Now,
     ) -> Result<Vec<TopLine>, ReadError> {
         self.reader()?.top(top, range, n, now)
+    }
+
+    /// The clients of a range that ends at `now`, those with most requests first, at most `n`
+    /// ([`crate::LIMIT_MAX`]).
+    pub fn clients(&self, range: ReportRange, n: usize, now: Now) -> Result<ClientPage, ReadError> {
+        self.reader()?.clients(range, n, now)
+    }
+
+    /// Requests of one client over a range that ends at `now`, with at most `n` names
+    /// ([`crate::LIMIT_MAX`]) that passed and as many that were blocked.
+    pub fn activity(
+        &self,
+        client: IpAddr,
+        range: ReportRange,
+        n: usize,
+        now: Now,
+    ) -> Result<ClientActivity, ReadError> {
+        self.reader()?.activity(client, range, n, now)
     }
 
     /// Rows of the log, newest first, at most `limit` (1 to [`crate::LIMIT_MAX`]).

@@ -33,8 +33,9 @@ pub use notes::{NOTE_BYTES_MAX, NOTES_MAX, OperatorNote, RecentNotes};
 pub use prometheus_client;
 pub use prometheus_client::collector::Collector;
 pub use report::{
-    LatencyReport, LogRow, NamedCount, ReadError, ReportPoint, ReportRange, ReportSeries,
-    ReportTotals, RowCause, RowFilter, RowPage, TopKind, TopLine, WriterHealth,
+    ClientActivity, ClientLine, ClientPage, LatencyReport, LogRow, NamedCount, ReadError,
+    ReportPoint, ReportRange, ReportSeries, ReportTotals, RowCause, RowFilter, RowPage, TopKind,
+    TopLine, WriterHealth,
 };
 pub use rule_texts::RuleTexts;
 pub use setup::{AnonymiseMode, LogScope, Settings};

@@ -85,6 +85,43 @@ pub struct TopLine {
     pub blocked: u64,
 }
 
+/// Clients of a range.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientPage {
+    /// Clients, by their requests.
+    pub lines: Vec<ClientLine>,
+    /// Number of clients that are left out.
+    pub more: usize,
+}
+
+/// A client with its requests over a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientLine {
+    /// Address; the network's first one if clients are anonymised.
+    pub client: IpAddr,
+    /// Requests that passed.
+    pub passed: u64,
+    /// Requests that were blocked.
+    pub blocked: u64,
+    /// The first of them, in milliseconds since 1970.
+    pub first_ms: u64,
+    /// The last of them.
+    pub last_ms: u64,
+}
+
+/// Requests of one client, over time and by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientActivity {
+    /// Length of a step, in seconds.
+    pub step_s: u32,
+    /// Steps from old to new; the last one is not over yet.
+    pub points: Vec<ReportPoint>,
+    /// Names that passed most.
+    pub names: Vec<TopLine>,
+    /// Names that were blocked most.
+    pub blocked: Vec<TopLine>,
+}
+
 /// Which rows are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowFilter {

@@ -5,20 +5,20 @@ use crate::line::read_line;
 use crate::process::ProcessTimes;
 use crate::session::{ConsoleParts, ConsoleSession, SessionEnd, SessionTrust};
 use admin::model::{
-    CachePage, ClientTrust, ConfigText, DnsCacheInfo, InspectedInfo, ListInfo, ListUpdateOutcome,
-    ListenerInfo, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo, PoolServer, ProgramInfo,
-    ReloadOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo,
-    WhyAnswer,
+    CachePage, ClientTrust, ConfigText, DeviceInfo, DnsCacheInfo, InspectedInfo, ListInfo,
+    ListUpdateOutcome, ListenerInfo, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo, PoolServer,
+    ProfileTable, ProgramInfo, ReloadOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack,
+    UpdateRequest, UpstreamInfo, WhyAnswer,
 };
 use admin::{
     AdminToken, CacheIndexQuery, ControlRefusal, DnsCachePurge, ListChange, OverrideKey,
-    PoolChange, PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
+    PoolChange, PoolServerChange, ProfileChange, ProgramControl, SettingsRefusal, WhyQuestion,
 };
 use ledger::{Collector, Ledger};
 use policy::NameOverride;
 use serde_json::{Value as Json, json};
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex};
@@ -126,6 +126,15 @@ impl ProgramControl for Program {
     }
     fn change_lists(&self, _: &ListChange) -> Result<ReloadOutcome, SettingsRefusal> {
         unreachable!("a console asks no such thing")
+    }
+    fn profiles(&self) -> Result<ProfileTable, SettingsRefusal> {
+        unreachable!()
+    }
+    fn change_profiles(&self, _: &ProfileChange) -> Result<ReloadOutcome, SettingsRefusal> {
+        unreachable!()
+    }
+    fn device(&self, _: IpAddr, _: Now) -> DeviceInfo {
+        unreachable!()
     }
     fn own_rules(&self) -> Result<OwnRules, SettingsRefusal> {
         unreachable!("a console asks no such thing")

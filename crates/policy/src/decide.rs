@@ -235,15 +235,15 @@ impl Policy {
         self.overrides.set(made, now)
     }
 
-    /// Ends an override now; says which, if there was one.
+    /// Ends an override now, of everything where no host is named; says which, if there was one.
     pub fn end_override(
         &self,
         action: Action,
-        host: &DomainName,
+        host: Option<&DomainName>,
         clients: &OverrideClients,
         now: Now,
     ) -> Option<NameOverride> {
-        self.overrides.end(action, host.as_str(), clients, now)
+        self.overrides.end(action, host.map_or("", DomainName::as_str), clients, now)
     }
 
     /// The overrides that have not ended. Whoever makes a new policy makes them there again.

@@ -18,6 +18,14 @@ pub struct MacAddress(pub [u8; 6]);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MacError(pub String);
 
+impl MacAddress {
+    /// True if it is of the locally administered ones (IEEE 802 §8.4), which no maker has given to
+    /// the device: phones make such addresses up, a new one for each network or day.
+    pub const fn is_local(self) -> bool {
+        self.0[0] & 2 != 0
+    }
+}
+
 impl FromStr for MacAddress {
     type Err = MacError;
     fn from_str(text: &str) -> Result<Self, MacError> {

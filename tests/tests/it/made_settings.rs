@@ -12,7 +12,7 @@ admin: { listen: "127.0.0.1:0" }
 "#;
 
 /// Sends a change to the admin API: its status and its answer.
-fn send(edge: &Tidegate, method: &str, path: &str, body: &Json) -> (u16, Json) {
+pub(crate) fn send(edge: &Tidegate, method: &str, path: &str, body: &Json) -> (u16, Json) {
     let token = std::fs::read_to_string(edge.state().join("admin.token")).unwrap();
     let bearer = format!("Authorization: Bearer {}", token.trim());
     let url = format!("http://{}{path}", edge.address("admin", "http"));

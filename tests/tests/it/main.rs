@@ -52,6 +52,7 @@ mod own_names;
 mod pixel_door;
 mod pixelserv;
 mod privileges;
+mod profiles_by_hand;
 mod programs;
 mod reload_keeps;
 mod reproxy;

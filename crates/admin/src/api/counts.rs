@@ -45,15 +45,10 @@ pub(crate) async fn series(
 ) -> Result<Json<TimeSeries>, ApiRefusal> {
     let range = range(query.range.as_deref())?;
     let found = app.ask(move |app| app.ledger.series(range, asked.now)).await??;
-    let shape = |point: ledger::ReportPoint| TimePoint {
-        at: iso(point.at_ms),
-        passed: point.passed,
-        blocked: point.blocked,
-    };
     Ok(Json(TimeSeries {
         range: range.as_str().into(),
         step_s: found.step_s,
-        points: found.points.into_iter().map(shape).collect(),
+        points: found.points.into_iter().map(time_point).collect(),
     }))
 }
 
@@ -74,19 +69,25 @@ pub(crate) async fn top(
         .map_err(|_| ApiRefusal::unknown_word("what", &query.what, "blocked, names, clients"))?;
     let n = query.limit.unwrap_or(LINES_DEFAULT).clamp(1, LINES_MAX) as usize;
     let found = app.ask(move |app| app.ledger.top(what, range, n, asked.now)).await??;
-    let shape = |line: ledger::TopLine| TopLine {
-        text: line.text,
-        count: line.count,
-        blocked: line.blocked,
-    };
     Ok(Json(TopTable {
         what: what.as_str().into(),
         range: range.as_str().into(),
-        lines: found.into_iter().map(shape).collect(),
+        lines: found.into_iter().map(top_line).collect(),
     }))
 }
 
-fn range(word: Option<&str>) -> Result<ReportRange, ApiRefusal> {
+/// A step of a chart as it is shown.
+pub(super) fn time_point(point: ledger::ReportPoint) -> TimePoint {
+    TimePoint { at: iso(point.at_ms), passed: point.passed, blocked: point.blocked }
+}
+
+/// A line of a top table as it is shown.
+pub(super) fn top_line(line: ledger::TopLine) -> TopLine {
+    TopLine { text: line.text, count: line.count, blocked: line.blocked }
+}
+
+/// The range that is meant; a day if none is.
+pub(super) fn range(word: Option<&str>) -> Result<ReportRange, ApiRefusal> {
     let Some(word) = word else { return Ok(ReportRange::Day) };
     word.parse().map_err(|_| ApiRefusal::unknown_word("range", word, "1h, 24h, 7d, 30d"))
 }

@@ -5,8 +5,8 @@
 use super::{ApiRequest, ApiState};
 use crate::control::OverrideKey;
 use crate::model::{
-    AllowList, ApiProblem, BlockList, EndOverrideRequest, OverrideInfo, OverrideMinutes,
-    OverrideRequest,
+    AllowList, ApiProblem, BlockList, EVERY_NAME, EndOverrideRequest, OverrideInfo,
+    OverrideMinutes, OverrideRequest,
 };
 use crate::refused::ApiRefusal;
 use axum::Json;
@@ -118,7 +118,7 @@ pub(crate) async fn held(
     now: Now,
 ) -> Result<Vec<OverrideInfo>, ApiRefusal> {
     let held = app.ask(move |app| app.control.overrides(action, now)).await?;
-    Ok(held.iter().filter_map(|it| OverrideInfo::of(it, now)).collect())
+    Ok(held.iter().map(|it| OverrideInfo::of(it, now)).collect())
 }
 
 /// Has the program do it.
@@ -127,7 +127,7 @@ pub(crate) async fn ordered(
     made: NameOverride,
     now: Now,
 ) -> Result<OverrideInfo, ApiRefusal> {
-    let info = OverrideInfo::of(&made, now).unwrap_or_default();
+    let info = OverrideInfo::of(&made, now);
     let done = app.ask(move |app| app.control.set_override(made, now)).await?;
     done.map_err(|why| {
         ApiRefusal::new(
@@ -149,7 +149,8 @@ pub(crate) async fn ended(
         Action::Pass => ("let through", "/api/allows"),
         Action::Block => ("blocked by hand", "/api/blocks"),
     };
-    let error = format!("{} is not {done} for {}", key.host, clients_text(&key.clients));
+    let host = key.host.as_ref().map_or("everything", DomainName::as_str);
+    let error = format!("{host} is not {done} for {}", clients_text(&key.clients));
     if app.ask(move |app| app.control.end_override(&key, now)).await? {
         return Ok(());
     }
@@ -163,8 +164,8 @@ pub(crate) fn parse_order(
     sent: &OverrideRequest,
     now: Now,
 ) -> Result<NameOverride, ApiRefusal> {
-    let host = Some(host(&sent.host)?);
     let clients = clients(sent.client.as_deref(), sent.profile.as_deref())?;
+    let host = host_or_all(&sent.host, &clients)?;
     let until = match &sent.minutes {
         OverrideMinutes::Count(minutes @ 1..=MINUTES_MAX) => {
             OverrideEnd::Time(now.unix_ms + u64::from(*minutes) * 60_000)
@@ -189,8 +190,8 @@ pub(crate) fn parse_order(
 }
 
 fn key(action: Action, sent: &EndOverrideRequest) -> Result<OverrideKey, ApiRefusal> {
-    let host = host(&sent.host)?;
     let clients = clients(sent.client.as_deref(), sent.profile.as_deref())?;
+    let host = host_or_all(&sent.host, &clients)?;
     Ok(OverrideKey { action, host, clients })
 }
 
@@ -200,6 +201,19 @@ pub(crate) fn rule(host: &DomainName, client: Option<IpAddr>) -> String {
         None => format!("@@||{host}^"),
         Some(client) => format!("@@||{host}^$client={client}"),
     }
+}
+
+/// A name that may be allowed or blocked; none for everything.
+fn host_or_all(text: &str, clients: &OverrideClients) -> Result<Option<DomainName>, ApiRefusal> {
+    if text.trim() != EVERY_NAME {
+        return host(text).map(Some);
+    }
+    if *clients != OverrideClients::Everyone {
+        return Ok(None);
+    }
+    let error = "host: everything, for everybody, is more than is done for a name";
+    let remedy = "name a client or a profile; `tidegate ctl pause` lets everything pass";
+    Err(ApiRefusal::new(StatusCode::BAD_REQUEST, error, remedy))
 }
 
 /// A name that may be allowed or blocked.

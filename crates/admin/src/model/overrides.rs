@@ -10,7 +10,8 @@ use vocab::Now;
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OverrideRequest {
-    /// The name; the same holds for all below it.
+    /// The name; the same holds for all below it. `*` is everything, for one client or a profile:
+    /// allowed, protection is paused for it; blocked, nothing passes that Tidegate sees.
     pub host: String,
     /// For how long.
     pub minutes: OverrideMinutes,
@@ -34,7 +35,7 @@ pub enum OverrideMinutes {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EndOverrideRequest {
-    /// The name that is allowed or blocked.
+    /// The name that is allowed or blocked; `*` for everything.
     pub host: String,
     /// The address of the client it is so for; left out if it is for all, or for a profile.
     pub client: Option<String>,
@@ -59,7 +60,7 @@ pub struct BlockList {
 /// A name that is allowed though rules block it, or blocked though they do not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OverrideInfo {
-    /// The name, with all below it.
+    /// The name, with all below it; `*` for everything.
     pub host: String,
     /// The address of the one client it holds for; null if it is for all, or for a profile.
     pub client: Option<String>,
@@ -71,9 +72,14 @@ pub struct OverrideInfo {
     pub left_s: Option<u64>,
 }
 
-/// Words for whom an override is, and until when.
+/// The word that stands for every name.
+pub const EVERY_NAME: &str = "*";
+
+/// Words for what an override is about, for whom, and until when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverrideWords {
+    /// The name; [`EVERY_NAME`] for everything.
+    pub host: String,
     /// The address of the one client.
     pub client: Option<String>,
     /// The profile.
@@ -94,21 +100,21 @@ impl OverrideWords {
             OverrideEnd::Time(unix_ms) => Some(unix_ms),
             OverrideEnd::Revoked => None,
         };
-        Self { client, profile, until_unix_ms }
+        let host = held.host.as_ref().map_or_else(|| EVERY_NAME.to_owned(), ToString::to_string);
+        Self { host, client, profile, until_unix_ms }
     }
 }
 
 impl OverrideInfo {
-    /// An override as it is shown; none for one that is for everything, which is a pause by another
-    /// name, and which nobody can ask for.
-    pub(crate) fn of(held: &NameOverride, now: Now) -> Option<Self> {
-        let OverrideWords { client, profile, until_unix_ms } = OverrideWords::of(held);
-        Some(Self {
-            host: held.host.as_ref()?.to_string(),
+    /// An override as it is shown.
+    pub(crate) fn of(held: &NameOverride, now: Now) -> Self {
+        let OverrideWords { host, client, profile, until_unix_ms } = OverrideWords::of(held);
+        Self {
+            host,
             client,
             profile,
             until: until_unix_ms.map(iso),
             left_s: until_unix_ms.map(|until| until.saturating_sub(now.unix_ms) / 1000),
-        })
+        }
     }
 }

@@ -1,14 +1,15 @@
 //! An admin to ask, with a program, a ledger and a token of its own.
 
 use crate::control::{
-    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, ListChange, NotReady,
-    OverrideKey, PoolChange, PoolServerChange, ProgramControl, SettingsRefusal, WhyQuestion,
+    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, ItemChange, ListChange,
+    NotReady, OverrideKey, PoolChange, PoolServerChange, ProfileChange, ProgramControl,
+    SettingsRefusal, WhyQuestion,
 };
 use crate::model::{
-    ApiProblem, CachePage, CachedSite, CachedUrl, ClientTrust, ConfigText, DnsCacheInfo,
-    InspectedInfo, ListInfo, ListUpdateOutcome, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo,
-    ProgramInfo, ReloadOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest,
-    UpdatedList, UpstreamInfo, WhyAnswer,
+    ApiProblem, CachePage, CachedSite, CachedUrl, ClientTrust, ConfigText, DeviceInfo,
+    DnsCacheInfo, InspectedInfo, ListInfo, ListUpdateOutcome, MadeItem, OriginInfo, OwnRules,
+    OwnRulesUpdate, PoolInfo, ProfileTable, ProgramInfo, ReloadOutcome, SettingEdit, StoreInfo,
+    TakeBackRequest, TakenBack, UpdateRequest, UpdatedList, UpstreamInfo, WhyAnswer,
 };
 use crate::tests::Folder;
 use crate::{Admin, AdminParts, AdminToken, Settings};
@@ -17,6 +18,7 @@ use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use ledger::{EventSubject, Ledger, RequestEvent, RuleTexts};
 use policy::NameOverride;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use vocab::{Action, Caching, Cause, Door, ListId, Name, Now, RequestKind, RuleRef, Source};
@@ -31,6 +33,7 @@ pub(super) struct Program {
     pub(super) broken: AtomicBool,
     pub(super) orders: Mutex<Vec<NameOverride>>,
     pub(super) list_changes: Mutex<Vec<ListChange>>,
+    pub(super) profiles: Mutex<Vec<serde_json::Value>>,
 }
 
 impl ProgramControl for Program {
@@ -121,6 +124,23 @@ impl ProgramControl for Program {
         self.list_changes.lock().unwrap().push(change.clone());
         Ok(ReloadOutcome::default())
     }
+    fn profiles(&self) -> Result<ProfileTable, SettingsRefusal> {
+        let made = self.profiles.lock().unwrap().clone();
+        let profiles = made.into_iter().map(|settings| MadeItem { settings, made_here: true });
+        let revision = "1".into();
+        Ok(ProfileTable { revision, profiles: profiles.collect(), ..ProfileTable::default() })
+    }
+    fn change_profiles(&self, change: &ProfileChange) -> Result<ReloadOutcome, SettingsRefusal> {
+        let mut made = self.profiles.lock().unwrap();
+        match &change.edit {
+            ItemChange::Put { item, .. } => made.push(item.clone()),
+            ItemChange::Remove(name) => made.retain(|it| it["name"] != name.as_str()),
+        }
+        Ok(ReloadOutcome::default())
+    }
+    fn device(&self, _: IpAddr, _: Now) -> DeviceInfo {
+        DeviceInfo { profile: "default".into(), ..DeviceInfo::default() }
+    }
     fn own_rules(&self) -> Result<OwnRules, SettingsRefusal> {
         Ok(OwnRules { text: "||a.example^".into(), revision: "1".into() })
     }
@@ -162,8 +182,7 @@ impl ProgramControl for Program {
         let mut orders = self.orders.lock().unwrap();
         let before = orders.len();
         let is_it = |it: &NameOverride| {
-            (it.action, it.host.as_ref(), &it.clients)
-                == (key.action, Some(&key.host), &key.clients)
+            (it.action, &it.host, &it.clients) == (key.action, &key.host, &key.clients)
         };
         orders.retain(|it| !is_it(it));
         orders.len() < before

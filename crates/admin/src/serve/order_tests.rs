@@ -4,7 +4,7 @@ use super::house::House;
 use crate::control::ListChange;
 use crate::model::{
     ApiProblem, CacheIndex, InspectedList, ListInfo, ListUpdateOutcome, OriginList, PauseState,
-    PurgeOutcome, StoreList, TakenBack,
+    ProfileTable, PurgeOutcome, StoreList, TakenBack,
 };
 use serde_json::json;
 use std::sync::atomic::Ordering::Relaxed;
@@ -173,4 +173,33 @@ async fn lists_and_own_rules_are_changed_as_they_are_said() {
     }
     let looked: ListInfo = house.post("/api/rules/check", r#"{"text": "a\nb"}"#).await.json();
     assert_eq!(looked.lines, 2);
+}
+
+#[tokio::test]
+async fn a_profile_is_put_without_what_is_empty_and_needs_a_name() {
+    let house = House::new();
+    let sent = json!({ "revision": "1", "profile": {
+        "name": "kids", "match": ["192.168.1.7"], "lists": [], "groups": [], "blocked": null,
+        "schedule": [{ "block": "", "lists": ["games"], "days": "", "from": "21:00" }],
+    }});
+    assert_eq!(house.put("/api/profiles", &sent.to_string()).await.status, 200);
+    let kept = json!({ "name": "kids", "match": ["192.168.1.7"], "lists": [],
+        "schedule": [{ "lists": ["games"], "from": "21:00" }] });
+    assert_eq!(*house.program.profiles.lock().unwrap(), [kept]);
+    let table: ProfileTable = house.get("/api/profiles").await.json();
+    assert_eq!((table.profiles[0].made_here, table.revision.as_str()), (true, "1"));
+    for wrong in [
+        json!({ "revision": "1", "profile": {} }),
+        json!({ "revision": "1", "profile": { "name": " kids" } }),
+        json!({ "revision": "1", "profile": { "name": "a\nb" } }),
+        json!({ "revision": "1", "profile": "kids" }),
+        json!({ "profile": { "name": "kids" } }),
+    ] {
+        let answer = house.put("/api/profiles", &wrong.to_string()).await;
+        assert!(answer.status.is_client_error(), "{wrong}");
+        answer.problem();
+    }
+    let gone = json!({ "revision": "1", "name": "kids" });
+    assert_eq!(house.post("/api/profiles/remove", &gone.to_string()).await.status, 200);
+    assert!(house.program.profiles.lock().unwrap().is_empty());
 }

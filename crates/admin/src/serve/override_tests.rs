@@ -86,6 +86,7 @@ async fn a_program_blocks_a_name_for_a_profile_and_takes_it_back() {
     for wrong in [
         r#"{"host": "example", "minutes": 5}"#,
         r#"{"host": "a.example", "minutes": 0}"#,
+        r#"{"host": "*", "minutes": 5}"#,
         r#"{"host": "a.example", "minutes": 5, "profile": "kids", "client": "192.168.1.7"}"#,
         r#"{"host": "a.example"}"#,
     ] {
@@ -94,6 +95,19 @@ async fn a_program_blocks_a_name_for_a_profile_and_takes_it_back() {
         answer.problem();
     }
     assert!(house.program.orders.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_client_alone_has_everything_allowed_or_blocked() {
+    let house = House::new();
+    let sent = r#"{"host": "*", "minutes": "always", "client": "192.168.1.7"}"#;
+    let end = r#"{"host": "*", "client": "192.168.1.7"}"#;
+    for (begin, finish) in [("/api/allow", "/api/revoke"), ("/api/block", "/api/unblock")] {
+        let held: OverrideInfo = house.post(begin, sent).await.json();
+        assert_eq!((held.host.as_str(), held.client.as_deref()), ("*", Some("192.168.1.7")));
+        assert_eq!(house.post(finish, end).await.status, 200);
+        assert_eq!(house.post(finish, end).await.status, 404, "once");
+    }
 }
 
 #[tokio::test]

@@ -55,7 +55,11 @@ pub(super) fn print(action: Action, told: &Json) {
     };
     let end = text("until").map_or_else(|| end.to_owned(), |it| format!("until {it}"));
     let whom = for_whom(text("client"), text("profile"));
-    println!("{} {passes} {whom} {end}", text("host").unwrap_or("?"));
+    let host = match text("host") {
+        Some("*") => "everything",
+        host => host.unwrap_or("?"),
+    };
+    println!("{host} {passes} {whom} {end}");
 }
 
 pub(super) fn print_all(action: Action, told: &Json) {

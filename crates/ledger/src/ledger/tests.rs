@@ -93,6 +93,47 @@ fn tops_rank_names_and_clients() {
 }
 
 #[test]
+fn clients_are_told_with_their_first_and_last_moment_and_what_each_asked() {
+    let folder = Folder::new();
+    let ledger = start(&folder, &Settings::default());
+    let before = |minutes: u64, name: &str, action| RequestEvent {
+        at: Now { unix_ms: NOON - minutes * 60_000, ..AT_NOON },
+        ..event(name, action)
+    };
+    // The first is older than the range, and in the same block as the others.
+    for (minutes, name, action) in [
+        (90, "old.example", Action::Pass),
+        (50, "www.example", Action::Pass),
+        (20, "ads.example", Action::Block),
+        (1, "www.example", Action::Pass),
+    ] {
+        ledger.record(before(minutes, name, action));
+    }
+    let other = "2001:db8::7".parse().unwrap();
+    ledger.record(RequestEvent { client: other, ..before(5, "www.example", Action::Pass) });
+    let page = ledger.clients(ReportRange::Hour, 10, AT_NOON).unwrap();
+    let told: Vec<_> = page
+        .lines
+        .iter()
+        .map(|it| (it.passed, it.blocked, (NOON - it.first_ms) / 60_000, NOON - it.last_ms))
+        .collect();
+    assert_eq!((told, page.more), (vec![(2, 1, 50, 60_000), (1, 0, 5, 300_000)], 0));
+    let first = ledger.clients(ReportRange::Day, 1, AT_NOON).unwrap();
+    assert_eq!((first.lines[0].passed, first.more), (3, 1));
+
+    let client = page.lines[0].client;
+    let activity = ledger.activity(client, ReportRange::Hour, 10, AT_NOON).unwrap();
+    assert_eq!((activity.step_s, activity.points.len()), (60, 60));
+    let at = |minutes: usize| {
+        (activity.points[59 - minutes].passed, activity.points[59 - minutes].blocked)
+    };
+    assert_eq!((at(50), at(20), at(5), at(1)), ((1, 0), (0, 1), (0, 0), (1, 0)));
+    let names: Vec<_> = activity.names.iter().map(|it| (it.text.as_str(), it.count)).collect();
+    assert_eq!(names, [("www.example", 2)]);
+    assert_eq!(activity.blocked[0].text, "ads.example");
+}
+
+#[test]
 fn rows_are_found_by_part_of_name_url_and_client() {
     let folder = Folder::new();
     let ledger = start(&folder, &Settings::default());

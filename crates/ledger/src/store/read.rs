@@ -11,11 +11,12 @@ use super::bytes_of;
 use super::text_search::{FoundPlaces, TextSearch};
 use crate::codes::{CauseCode, LedgerCode};
 use crate::report::{
-    LogRow, NamedCount, ReadError, ReportPoint, ReportRange, ReportSeries, ReportTotals, RowCause,
-    RowFilter, RowPage, TopKind, TopLine,
+    ClientActivity, ClientPage, LogRow, NamedCount, ReadError, ReportPoint, ReportRange,
+    ReportSeries, ReportTotals, RowCause, RowFilter, RowPage, TopKind, TopLine,
 };
 use crate::{LIMIT_MAX, SCAN_ROWS_MAX};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Result, named_params, params};
+use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 use vocab::{Action, Door, Now, Source};
@@ -113,6 +114,25 @@ impl LedgerReader {
         now: Now,
     ) -> Result<Vec<TopLine>, ReadError> {
         super::top::top(&self.connection, top, range, n, now)
+    }
+
+    pub(crate) fn clients(
+        &self,
+        range: ReportRange,
+        n: usize,
+        now: Now,
+    ) -> Result<ClientPage, ReadError> {
+        super::by_client::clients(&self.connection, range, n, now)
+    }
+
+    pub(crate) fn activity(
+        &self,
+        client: IpAddr,
+        range: ReportRange,
+        n: usize,
+        now: Now,
+    ) -> Result<ClientActivity, ReadError> {
+        super::by_client::activity(&self.connection, client, range, n, now)
     }
 
     pub(crate) fn rows(&self, filter: &RowFilter, limit: usize) -> Result<RowPage, ReadError> {

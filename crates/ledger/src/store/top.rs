@@ -23,15 +23,18 @@ use vocab::Now;
 const RANKED_MAX: usize = 1 << 19;
 const HOUR_MS: u64 = 3_600_000;
 
+/// The requests of each name.
+pub(super) type NameTable = TallyTable<Box<str>>;
+
 /// The requests of each of many.
-struct TallyTable<K> {
+pub(super) struct TallyTable<K> {
     tallies: HashMap<K, RequestTally, RandomState>,
     len_max: usize,
 }
 
 /// The requests of each name, and of each client.
 enum TopTable {
-    Names(TallyTable<Box<str>>),
+    Names(NameTable),
     Clients(TallyTable<IpAddr>),
 }
 
@@ -46,7 +49,7 @@ pub(super) fn top(
     let first_hour = (now.unix_secs() / 60).saturating_sub(range.minutes()) / 60;
     let since_ms = first_hour * HOUR_MS;
     let mut table = match top {
-        TopKind::Blocked | TopKind::Names => TopTable::Names(TallyTable::new(RANKED_MAX)),
+        TopKind::Blocked | TopKind::Names => TopTable::Names(NameTable::of_names()),
         TopKind::Clients => TopTable::Clients(TallyTable::new(RANKED_MAX)),
     };
     let mut blocks = connection.prepare(
@@ -105,14 +108,14 @@ impl TopTable {
 
     fn lines(self, top: TopKind, n: usize) -> Vec<TopLine> {
         match self {
-            Self::Names(names) => names.lines(top, n, |name| name.as_ref().to_owned()),
+            Self::Names(names) => names.top(top, n),
             Self::Clients(clients) => clients.lines(top, n, IpAddr::to_string),
         }
     }
 }
 
 /// The name of a word: the host, if it is a URL.
-fn name_of<'b>(summary: &BlockSummary<'b>, place: usize) -> Option<Cow<'b, str>> {
+pub(super) fn name_of<'b>(summary: &BlockSummary<'b>, place: usize) -> Option<Cow<'b, str>> {
     let (text, form) = summary.word(place)?;
     Some(match form {
         RowTextForm::Name => text.into(),
@@ -120,12 +123,25 @@ fn name_of<'b>(summary: &BlockSummary<'b>, place: usize) -> Option<Cow<'b, str>>
     })
 }
 
+impl NameTable {
+    /// An empty one.
+    pub(super) fn of_names() -> Self {
+        Self::new(RANKED_MAX)
+    }
+
+    /// The first `n`, by what is ranked.
+    pub(super) fn top(&self, top: TopKind, n: usize) -> Vec<TopLine> {
+        self.lines(top, n, |name| name.as_ref().to_owned())
+    }
+}
+
 impl<K: Eq + Hash + Ord> TallyTable<K> {
     fn new(len_max: usize) -> Self {
         Self { tallies: HashMap::default(), len_max }
     }
 
-    fn add<Q>(&mut self, key: &Q, tally: RequestTally)
+    /// Adds requests to those of a key.
+    pub(super) fn add<Q>(&mut self, key: &Q, tally: RequestTally)
     where
         Q: Eq + Hash + ToOwned<Owned: Into<K>> + ?Sized,
         K: Borrow<Q>,
@@ -148,7 +164,7 @@ impl<K: Eq + Hash + Ord> TallyTable<K> {
         }
     }
 
-    fn lines(self, top: TopKind, n: usize, text: impl Fn(&K) -> String) -> Vec<TopLine> {
+    fn lines(&self, top: TopKind, n: usize, text: impl Fn(&K) -> String) -> Vec<TopLine> {
         let rank = |tally: &RequestTally| match top {
             TopKind::Blocked => tally.blocked,
             TopKind::Names => tally.passed,
@@ -156,17 +172,17 @@ impl<K: Eq + Hash + Ord> TallyTable<K> {
         };
         let mut ranked: Vec<_> = self
             .tallies
-            .into_iter()
-            .map(|(key, tally)| (rank(&tally), key, tally.blocked))
+            .iter()
+            .map(|(key, tally)| (rank(tally), key, tally.blocked))
             .filter(|(rank, _, _)| *rank > 0)
             .collect();
-        let order = |a: &(u64, K, u64), b: &(u64, K, u64)| b.0.cmp(&a.0).then(a.1.cmp(&b.1));
+        let order = |a: &(u64, &K, u64), b: &(u64, &K, u64)| b.0.cmp(&a.0).then(a.1.cmp(b.1));
         if ranked.len() > n && n > 0 {
             ranked.select_nth_unstable_by(n - 1, order);
         }
         ranked.truncate(n);
         ranked.sort_unstable_by(order);
-        let line = |(count, key, blocked)| TopLine { text: text(&key), count, blocked };
+        let line = |(count, key, blocked)| TopLine { text: text(key), count, blocked };
         ranked.into_iter().map(line).collect()
     }
 }

@@ -104,12 +104,12 @@ fn a_leave_that_is_withdrawn_ends_at_once_and_others_stay() {
     policy.set_override(leave(Some("a.example"), mine.clone(), 60), NOW).unwrap();
     policy.set_override(leave(Some("b.example"), OverrideClients::Everyone, 60), NOW).unwrap();
     assert_eq!(
-        policy.end_override(Action::Pass, &host, &OverrideClients::Everyone, NOW),
+        policy.end_override(Action::Pass, Some(&host), &OverrideClients::Everyone, NOW),
         None,
         "that is another leave"
     );
-    assert!(policy.end_override(Action::Pass, &host, &mine, NOW).is_some());
-    assert_eq!(policy.end_override(Action::Pass, &host, &mine, NOW), None, "it is gone");
+    assert!(policy.end_override(Action::Pass, Some(&host), &mine, NOW).is_some());
+    assert_eq!(policy.end_override(Action::Pass, Some(&host), &mine, NOW), None, "it is gone");
     check(&policy, "a.example", CLIENT, NOW, true);
     check(&policy, "b.example", CLIENT, NOW, false);
 }
@@ -129,7 +129,9 @@ fn a_leave_without_an_end_holds_until_it_is_withdrawn() {
     check(&policy, "a.example", CLIENT, late, false);
     policy.set_override(leave(Some("b.example"), OverrideClients::Everyone, 1), NOW).unwrap();
     assert_eq!(policy.overrides(late), [always]);
-    assert!(policy.end_override(Action::Pass, &host, &OverrideClients::Everyone, late).is_some());
+    assert!(
+        policy.end_override(Action::Pass, Some(&host), &OverrideClients::Everyone, late).is_some()
+    );
     check(&policy, "a.example", CLIENT, late, true);
 }
 

@@ -9,14 +9,16 @@ use admin::model::{
 };
 use admin::{
     Admin, AdminToken, ControlRefusal, DnsCachePurge, ListChange, NotReady, OverrideKey,
-    PoolChange, ProgramControl, SettingsRefusal, TokenError, WhyQuestion,
+    PoolChange, ProfileChange, ProgramControl, SettingsRefusal, TokenError, WhyQuestion,
 };
+use config::MadeItems;
 use door_gateway::{ForecastQuestion, GatewayForecast};
 use policy::NameOverride;
 use policy_lists::ShrinkRule;
 use resolver::{FlushIn, FlushScope, UpstreamStanding};
 use state_folder::{ADDRESS_FILE, replace_file};
 use std::fmt;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use transport::{BindError, ConnectionLimits, CoreStuck, Drain};
@@ -229,7 +231,7 @@ impl ProgramControl for ControlHandle {
     fn lists(&self) -> Vec<ListInfo> {
         // What cannot be read is told by the next change; the lists are shown all the same.
         let made = self.0.made_settings().ok().flatten();
-        let made = made.map(|made| made.list_names()).unwrap_or_default();
+        let made = made.map(|made| made.names(MadeItems::Lists)).unwrap_or_default();
         let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.0.policy.load();
         let reports = policy.rules().lists().iter();
@@ -360,6 +362,18 @@ impl ProgramControl for ControlHandle {
 
     fn change_lists(&self, change: &ListChange) -> Result<ReloadOutcome, SettingsRefusal> {
         self.0.change_lists(change)
+    }
+
+    fn profiles(&self) -> Result<model::ProfileTable, SettingsRefusal> {
+        self.0.profiles()
+    }
+
+    fn change_profiles(&self, change: &ProfileChange) -> Result<ReloadOutcome, SettingsRefusal> {
+        self.0.change_profiles(change)
+    }
+
+    fn device(&self, client: IpAddr, now: Now) -> model::DeviceInfo {
+        self.0.device(client, now)
     }
 
     fn own_rules(&self) -> Result<model::OwnRules, SettingsRefusal> {

@@ -8,7 +8,7 @@ use super::RunningApp;
 use super::settings::complaints;
 use admin::model::{OwnRules, OwnRulesUpdate, ReloadOutcome};
 use admin::{ListChange, SettingsRefusal};
-use config::{ConfigLanguage, FileComplaint, MadeChange, MadeRefusal, MadeSettings};
+use config::{ConfigLanguage, FileComplaint, MadeChange, MadeItems, MadeRefusal, MadeSettings};
 use serde_json::json;
 use state_folder::replace_file;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -40,8 +40,8 @@ impl RunningApp {
         change: &ListChange,
     ) -> Result<ReloadOutcome, SettingsRefusal> {
         let change = match change.clone() {
-            ListChange::Add(list) => MadeChange::AddList(list),
-            ListChange::Remove(name) => MadeChange::RemoveList(name),
+            ListChange::Add(list) => MadeChange::Add(MadeItems::Lists, list),
+            ListChange::Remove(name) => MadeChange::Remove(MadeItems::Lists, name),
             ListChange::SwitchOff(name) => MadeChange::SwitchOff(name),
             ListChange::SwitchOn(name) => MadeChange::SwitchOn(name),
         };
@@ -71,13 +71,16 @@ impl RunningApp {
         let made = self.made_before()?;
         let path = self.own_path();
         write(&path, &sent.text)?;
-        let is_listed = made.is_some_and(|made| made.list_names().iter().any(|it| it == OWN_LIST));
+        let is_listed =
+            made.is_some_and(|made| made.names(MadeItems::Lists).iter().any(|it| it == OWN_LIST));
         let done = match (is_listed, sent.text.trim().is_empty()) {
             (false, false) => {
                 let list = json!({ "name": OWN_LIST, "path": super::control::absolute(&path) });
-                self.change_made(&[MadeChange::AddList(list)])
+                self.change_made(&[MadeChange::Add(MadeItems::Lists, list)])
             }
-            (true, true) => self.change_made(&[MadeChange::RemoveList(OWN_LIST.into())]),
+            (true, true) => {
+                self.change_made(&[MadeChange::Remove(MadeItems::Lists, OWN_LIST.into())])
+            }
             (true, false) | (false, true) => {
                 self.reload().map_err(|found| complaints(found.into_iter()))
             }
@@ -93,7 +96,7 @@ impl RunningApp {
     }
 
     /// Makes changes in the file, all or none, and takes it over.
-    fn change_made(
+    pub(super) fn change_made(
         self: &Arc<Self>,
         changes: &[MadeChange],
     ) -> Result<ReloadOutcome, SettingsRefusal> {
@@ -110,7 +113,10 @@ impl RunningApp {
             made.text = made.changed(change).map_err(refused)?;
         }
         let judged = config::parse_with(plan.text(), &plan.source, Some(&made));
-        judged.map_err(|found| complaints(found.iter().map(ToString::to_string)))?;
+        let judged = judged.map_err(|found| complaints(found.iter().map(ToString::to_string)))?;
+        if let Some(hidden) = super::profile_order::hidden(&judged, &made, changes) {
+            return Err(complaints([hidden].into_iter()));
+        }
         write(&made.path, &made.text)?;
         self.reload().map_err(|mut found| {
             let back = match &before {
@@ -150,7 +156,7 @@ fn refused(why: MadeRefusal) -> SettingsRefusal {
 }
 
 /// A word for this text; another text has another.
-fn revision(text: &str) -> String {
+pub(super) fn revision(text: &str) -> String {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     format!("{:016x}", hasher.finish())

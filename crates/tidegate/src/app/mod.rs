@@ -26,6 +26,8 @@ mod overrides;
 pub(crate) mod panics;
 mod pools;
 pub(crate) mod private;
+mod profile_order;
+mod profiles;
 mod reload;
 pub(crate) mod scripts;
 mod settings;

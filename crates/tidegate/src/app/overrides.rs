@@ -5,7 +5,7 @@
 //! Called by the admin API's handle, and at the start.
 
 use super::RunningApp;
-use admin::model::OverrideWords;
+use admin::model::{EVERY_NAME, OverrideWords};
 use admin::{ControlRefusal, OverrideKey};
 use policy::{NameOverride, OVERRIDES_MAX, OverrideClients, OverrideEnd, Policy};
 use serde_json::{Value as Json, json};
@@ -44,7 +44,7 @@ impl RunningApp {
     pub(super) fn end_override(&self, key: &OverrideKey, now: Now) -> bool {
         let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.policy.load();
-        let ended = policy.end_override(key.action, &key.host, &key.clients, now).is_some();
+        let ended = policy.end_override(key.action, key.host.as_ref(), &key.clients, now).is_some();
         if ended {
             self.save_overrides(&policy, now);
         }
@@ -52,7 +52,7 @@ impl RunningApp {
     }
 
     fn save_overrides(&self, policy: &Policy, now: Now) {
-        let rows: Vec<Json> = policy.overrides(now).iter().filter_map(written).collect();
+        let rows: Vec<Json> = policy.overrides(now).iter().map(written).collect();
         let path = file(self.state.path());
         // Whoever does it by hand is not refused for a full disk: it holds until a restart.
         if let Err(why) = replace_file(&path, json!(rows).to_string().as_bytes()) {
@@ -97,14 +97,13 @@ fn read(path: &Path) -> std::io::Result<String> {
 
 /// An override as it stands in the file. A version that knows no blocks finds no `host` in one,
 /// and passes it over.
-fn written(held: &NameOverride) -> Option<Json> {
-    let OverrideWords { client, profile, until_unix_ms } = OverrideWords::of(held);
+fn written(held: &NameOverride) -> Json {
+    let OverrideWords { host, client, profile, until_unix_ms } = OverrideWords::of(held);
     let key = match held.action {
         Action::Pass => "host",
         Action::Block => "block",
     };
-    let host = held.host.as_ref()?.as_str();
-    Some(json!({ key: host, "client": client, "profile": profile, "until_unix_ms": until_unix_ms }))
+    json!({ key: host, "client": client, "profile": profile, "until_unix_ms": until_unix_ms })
 }
 
 /// An override read back; none for what is none.
@@ -119,12 +118,12 @@ fn parse_override(row: &Json) -> Option<NameOverride> {
         (None, Some(host)) => (Action::Block, host),
         (Some(_), Some(_)) | (None, None) => return None,
     };
-    let host = DomainName::parse(host).ok()?;
+    let host = if host == EVERY_NAME { None } else { Some(DomainName::parse(host).ok()?) };
     let until = match row.get("until_unix_ms")? {
         Json::Null => OverrideEnd::Revoked,
         moment => OverrideEnd::Time(moment.as_u64()?),
     };
-    Some(NameOverride { action, host: Some(host), clients, until })
+    Some(NameOverride { action, host, clients, until })
 }
 
 #[cfg(test)]
@@ -134,7 +133,12 @@ mod tests {
 
     #[test]
     fn an_override_is_read_as_it_was_written() {
-        let host = Some(DomainName::parse("shop.example").unwrap());
+        for host in [Some(DomainName::parse("shop.example").unwrap()), None] {
+            reads_back(host.as_ref());
+        }
+    }
+
+    fn reads_back(host: Option<&DomainName>) {
         for clients in [
             OverrideClients::Everyone,
             OverrideClients::Address("2001:db8::7".parse().unwrap()),
@@ -142,9 +146,9 @@ mod tests {
         ] {
             for until in [OverrideEnd::Time(1_800_000_000_000), OverrideEnd::Revoked] {
                 for action in [Action::Pass, Action::Block] {
-                    let (host, clients) = (host.clone(), clients.clone());
+                    let (host, clients) = (host.cloned(), clients.clone());
                     let one = NameOverride { action, host, clients, until };
-                    assert_eq!(parse_override(&written(&one).unwrap()), Some(one));
+                    assert_eq!(parse_override(&written(&one)), Some(one));
                 }
             }
         }

@@ -1,0 +1,128 @@
+//! Profiles and groups of clients as the dashboard shows and makes them, and what is known of a
+//! device.
+//!
+//! Those of the dashboard stand in its file of the state folder ([`super::made`]). Called by the
+//! admin API.
+
+use super::RunningApp;
+use super::made::revision;
+use admin::model::{DeviceInfo, ListChoice, MadeItem, ProfileTable, ReloadOutcome};
+use admin::{ItemChange, ItemKind, ProfileChange, SettingsRefusal};
+use config::{MadeChange, MadeItems, MadeSettings, Plan};
+use policy::{ClientIdentity, ClientSettings};
+use serde::Serialize;
+use serde_json::Value as Json;
+use std::net::IpAddr;
+use std::sync::{Arc, PoisonError};
+use vocab::{LinkInfoNeeds, MacAddress, Now};
+
+impl RunningApp {
+    /// Profiles and groups as they are in force.
+    pub(super) fn profiles(&self) -> Result<ProfileTable, SettingsRefusal> {
+        let made = self.made_before()?;
+        let names = |of| made.as_ref().map(|made| made.names(of)).unwrap_or_default();
+        let (profiles, groups) = (names(MadeItems::Clients), names(MadeItems::Groups));
+        let plan = self.plan();
+        let settings = &plan.file.policy;
+        let lists = settings.lists.iter().map(|list| ListChoice {
+            name: list.name.clone(),
+            kind: list.kind.to_string(),
+            off: settings.lists_off.contains(&list.name),
+        });
+        let profile = |it: &ClientSettings| item(it, &it.name, &profiles);
+        Ok(ProfileTable {
+            revision: made_revision(made.as_ref()),
+            time_zone: settings.time_zone.clone().unwrap_or_else(|| "UTC".into()),
+            lists: lists.collect(),
+            default: json_of(&settings.default),
+            profiles: settings.clients.iter().map(profile).collect(),
+            groups: settings.groups.iter().map(|it| item(it, &it.name, &groups)).collect(),
+        })
+    }
+
+    /// Makes, changes or takes away a profile or group, unless somebody else has meanwhile.
+    pub(super) fn change_profiles(
+        self: &Arc<Self>,
+        change: &ProfileChange,
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
+        let _turn = self.editing.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = self.made_before()?;
+        if made_revision(made.as_ref()) != change.revision {
+            return Err(SettingsRefusal::Fixed {
+                why: "something was changed meanwhile".into(),
+                remedy: "ask for the profiles again, and make your change there",
+            });
+        }
+        let of = match change.kind {
+            ItemKind::Profile => MadeItems::Clients,
+            ItemKind::Group => MadeItems::Groups,
+        };
+        let changes = match &change.edit {
+            ItemChange::Put { was: None, item } => vec![MadeChange::Add(of, item.clone())],
+            ItemChange::Put { was: Some(was), item } => {
+                let mut changes = vec![MadeChange::Replace(of, was.clone(), item.clone())];
+                if of == MadeItems::Groups
+                    && let Some(made) = made
+                {
+                    changes.extend(renamed(&made, was, &item["name"]));
+                }
+                changes
+            }
+            ItemChange::Remove(name) => vec![MadeChange::Remove(of, name.clone())],
+        };
+        self.change_made(&changes)
+    }
+
+    /// The device with this address, as far as it is known.
+    pub(super) fn device(&self, client: IpAddr, now: Now) -> DeviceInfo {
+        let needs = LinkInfoNeeds { mac: true, interface: false };
+        let link = transport::neighbours::of(needs, client, || None, now);
+        let who: ClientIdentity<'_> = link.into();
+        let policy = self.policy.load();
+        DeviceInfo {
+            name: local_name(&self.plan(), client),
+            mac: link.mac.map(|mac| mac.to_string()),
+            mac_random: link.mac.is_some_and(MacAddress::is_local),
+            profile: policy.profile_of(client, Some(&who)).to_owned(),
+        }
+    }
+}
+
+/// Changes of the profiles made in the dashboard that name a group: they name it as it is called now.
+fn renamed(made: &MadeSettings, was: &str, name: &Json) -> Vec<MadeChange> {
+    let clients = made.items(MadeItems::Clients).into_iter();
+    let renamed = clients.filter_map(|mut client| {
+        let client_name = client["name"].as_str()?.to_owned();
+        let groups = client.get_mut("groups")?.as_array_mut()?;
+        let mut named = groups.iter_mut().filter(|group| *group == was && *group != name);
+        *named.next()? = name.clone();
+        Some(MadeChange::Replace(MadeItems::Clients, client_name, client))
+    });
+    renamed.collect()
+}
+
+fn made_revision(made: Option<&MadeSettings>) -> String {
+    revision(made.map_or("", |made| made.text.as_str()))
+}
+
+fn item(settings: &impl Serialize, name: &str, made: &[String]) -> MadeItem {
+    MadeItem { settings: json_of(settings), made_here: made.iter().any(|it| it == name) }
+}
+
+/// Settings as JSON. They were read from such a tree, so that they always are one.
+fn json_of(settings: &impl Serialize) -> Json {
+    serde_json::to_value(settings).unwrap_or_default()
+}
+
+/// The first name that the records of the DNS door give an address.
+fn local_name(plan: &Plan, client: IpAddr) -> Option<String> {
+    let records = plan.file.dns.as_ref()?.local.iter();
+    let name = |record: &String| {
+        let mut words = record.split_whitespace();
+        let (name, kind, value) = (words.next()?, words.next()?, words.next()?);
+        let is_address = matches!(kind.to_ascii_uppercase().as_str(), "A" | "AAAA");
+        let is_its = is_address && value.parse::<IpAddr>().is_ok_and(|it| it == client);
+        (is_its && !name.starts_with("||")).then(|| name.trim_end_matches('.').to_owned())
+    };
+    { records }.find_map(name)
+}
