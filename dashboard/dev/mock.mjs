@@ -6,6 +6,7 @@ import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
+import { activity, changeProfiles, shownClients, shownProfiles } from "./clients.mjs";
 import { cached, LISTS, ORIGINS, row, series, top, TRUST } from "./data.mjs";
 
 const TOKEN = "harbour";
@@ -13,6 +14,7 @@ const STARTED = Date.now() - 3 * 86_400_000 - 4_000_000;
 const DIST = fileURLToPath(new URL("../dist", import.meta.url));
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 // MOCK=empty: a first start without a request. MOCK=open: listens for the whole network, all healthy.
+// MOCK=many: forty clients.
 const MODE = process.env.MOCK ?? "";
 
 let pausedUntil = 0;
@@ -21,13 +23,17 @@ const byHand = MODE === "empty" ? [] : [
   { action: "pass", host: "shop.example", client: "192.168.1.7", profile: null, ends: Date.now() + 240_000 },
   { action: "pass", host: "tracker.example", client: null, profile: null, ends: null },
   { action: "block", host: "game.example", client: null, profile: "kids", ends: Date.now() + 7_200_000 },
+  { action: "block", host: "*", client: "192.168.1.70", profile: null, ends: Date.now() + 3_000_000 },
 ];
 const shownOverride = ({ action: _action, ends, ...known }) =>
   ({ ...known, until: ends === null ? null : new Date(ends).toISOString(), left_s: ends === null ? null : Math.floor((ends - Date.now()) / 1000) });
 const heldOf = (action) => byHand.filter((one) => one.action === action).map(shownOverride);
 
 async function setOverride(action, request) {
-  const { host, minutes, client, profile } = await readBody(request);
+  const { host, minutes, client = null, profile = null } = await readBody(request);
+  // What is said last of somebody counts.
+  const before = byHand.findIndex((one) => one.host === host && one.client === client && one.profile === profile);
+  if (before >= 0) byHand.splice(before, 1);
   const made = { action, host, client, profile, ends: minutes === "always" ? null : Date.now() + minutes * 60_000 };
   byHand.push(made);
   return [200, shownOverride(made)];
@@ -256,6 +262,11 @@ async function answer(request, url) {
     case "GET /api/origins": return [200, { origins: MODE === "empty" ? [] : ORIGINS }];
     case "GET /api/cache": return [200, { caches: MODE === "empty" ? [] : cached(words) }];
     case "POST /api/stores/purge": return [200, { entries: 1, fetches: 0 }];
+    case "GET /api/clients": return [200, shownClients(range, byHand)];
+    case "GET /api/clients/activity": return [200, activity(words.get("client") ?? "", range)];
+    case "GET /api/profiles": return [200, shownProfiles()];
+    case "PUT /api/profiles": case "PUT /api/groups": case "POST /api/profiles/remove": case "POST /api/groups/remove":
+      return changeProfiles(`${request.method} ${url.pathname}`, await readBody(request));
     case "GET /api/trust": return [200, { clients: MODE === "empty" ? [] : TRUST.map(trusting) }];
     case "GET /api/allows": return [200, { allows: heldOf("pass") }];
     case "GET /api/blocks": return [200, { blocks: heldOf("block") }];

@@ -1,6 +1,7 @@
 // The typed client of the admin API. It refuses to guess: whatever is not the expected JSON becomes
 // a `Fault` that says what is wrong and what to do. Called by the views, and by nothing else.
 
+import type { ClientActivity, Clients, GroupOrder, ProfileOrder, Profiles, RemoveOrder } from "./client-model";
 import { asSentence } from "./format";
 import type {
   Action,
@@ -32,7 +33,8 @@ import type {
   WhyQuery,
 } from "./model";
 
-export type FaultKind = "signed-out" | "unreachable" | "refused";
+/** What was looked at was changed meanwhile, where it is "changed". */
+export type FaultKind = "signed-out" | "unreachable" | "refused" | "changed";
 
 /** Why a call did not work, with the remedy to show beside it. */
 export class Fault extends Error {
@@ -123,7 +125,7 @@ async function call<T>(path: string, init: RequestInit, timeout = TIMEOUT_MS): P
     );
   }
   throw new Fault(
-    "refused",
+    response.status === 409 ? "changed" : "refused",
     asSentence(problem?.error ?? `Tidegate answered ${response.status} ${response.statusText}`),
     asSentence(problem?.remedy ?? "What it prints on its terminal may say more"),
     problem?.complaints ?? [],
@@ -186,6 +188,14 @@ export const api = {
     post<Override>(action === "block" ? "api/block" : "api/allow", order),
   endOverride: (action: Action, { host, client, profile }: Override) =>
     post<unknown>(action === "block" ? "api/unblock" : "api/revoke", { host, client, profile }),
+  clients: (range: Range, signal?: AbortSignal) => get<Clients>(withQuery("api/clients", { range }), signal),
+  activity: (client: string, range: Range, signal?: AbortSignal) =>
+    get<ClientActivity>(withQuery("api/clients/activity", { client, range }), signal),
+  profiles: (signal?: AbortSignal) => get<Profiles>("api/profiles", signal),
+  putProfile: (order: ProfileOrder) => send<Reloaded>("PUT", "api/profiles", order, RELOAD_TIMEOUT_MS),
+  removeProfile: (order: RemoveOrder) => post<Reloaded>("api/profiles/remove", order, RELOAD_TIMEOUT_MS),
+  putGroup: (order: GroupOrder) => send<Reloaded>("PUT", "api/groups", order, RELOAD_TIMEOUT_MS),
+  removeGroup: (order: RemoveOrder) => post<Reloaded>("api/groups/remove", order, RELOAD_TIMEOUT_MS),
   reload: () => post<Reloaded>("api/reload", {}, RELOAD_TIMEOUT_MS),
   pause: (seconds: number) => post<Paused>("api/pause", { seconds }),
   resume: () => post<Paused>("api/resume", {}),

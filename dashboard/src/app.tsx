@@ -7,6 +7,7 @@ import { PausedBanner } from "./parts/protection";
 import { refreshStatus, route, session, statusFault } from "./state";
 import type { View } from "./route";
 import { CacheView } from "./views/cache";
+import { ClientsView } from "./views/clients";
 import { ListsView } from "./views/lists";
 import { Log } from "./views/log";
 import { Login } from "./views/login";
@@ -19,6 +20,7 @@ const STATUS_EVERY_MS = 5_000;
 const TITLES: Record<View, string> = {
   overview: "Overview",
   log: "Requests",
+  clients: "Clients",
   why: "Why",
   lists: "Lists",
   cache: "Cache",
@@ -31,6 +33,8 @@ function Current({ view }: { view: View }) {
       return <Overview />;
     case "log":
       return <Log />;
+    case "clients":
+      return <ClientsView />;
     case "why":
       return <WhyView />;
     case "lists":

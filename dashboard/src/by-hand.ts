@@ -9,6 +9,8 @@ const MINUTES_MAX = 1_440;
 
 export type Whom = "client" | "profile" | "all";
 export type HowLong = "hour" | "tomorrow" | "always";
+/** Everything a client asks for, in place of one name. */
+export const EVERY_HOST = "*";
 
 /** The host and the names above it, up to its site: what a verdict by hand may be about. */
 export function namesUpTo(host: string, site: string): string[] {
@@ -30,16 +32,21 @@ export function minutesToMidnight(now: Date): number {
   return Math.min(MINUTES_MAX, Math.max(1, minutes));
 }
 
+/** So many minutes are meant. */
+export function minutesFor(howLong: HowLong | "ten", now: Date): number | "always" {
+  const minutes = { ten: 10, hour: 60, tomorrow: minutesToMidnight(now), always: "always" } as const;
+  return minutes[howLong];
+}
+
 /** What is sent for these choices. */
 export function orderOf(
   chosen: { host: string; whom: Whom; howLong: HowLong },
   known: { client: string; profile: string },
   now: Date,
 ): OverrideOrder {
-  const minutes = { hour: 60, tomorrow: minutesToMidnight(now), always: "always" } as const;
   return {
     host: chosen.host,
-    minutes: minutes[chosen.howLong],
+    minutes: minutesFor(chosen.howLong, now),
     client: chosen.whom === "client" ? known.client : null,
     profile: chosen.whom === "profile" ? known.profile : null,
   };
@@ -47,13 +54,18 @@ export function orderOf(
 
 /** "for 192.168.1.7", "for the profile kids", "for everybody". */
 export function whomText({ client, profile }: { client: string | null; profile: string | null }): string {
-  if (client !== null) return `for ${client}`;
+  if (client !== null) return `for ${printable(client)}`;
   return profile === null ? "for everybody" : `for the profile ${printable(profile)}`;
+}
+
+/** The name of an override, or that it is about every name. */
+export function hostText(host: string): string {
+  return host === EVERY_HOST ? "Everything" : printable(host);
 }
 
 /** "ads.example is blocked for everybody until 17:40." */
 export function overrideText(action: Action, held: Override): string {
   const does = action === "block" ? "is blocked" : "is allowed";
   const end = held.until === null ? "until you take that back" : `until ${minute(new Date(held.until))}`;
-  return `${printable(held.host)} ${does} ${whomText(held)} ${end}.`;
+  return `${hostText(held.host)} ${does} ${whomText(held)} ${end}.`;
 }

@@ -98,8 +98,9 @@ export function moment(iso: string, today: string): string {
   return at.toDateString() === today ? clock(at) : `${day(at)} ${clock(at)}`;
 }
 
-/** A step of a chart as a unit: "minute", "10 minutes", "hour", "6 hours". */
+/** A step of a chart as a unit: "minute", "10 minutes", "hour", "6 hours", "day". */
 export function stepName(seconds: number): string {
+  if (seconds === 86_400) return "day";
   const [n, unit] =
     seconds % 3600 === 0 ? [seconds / 3600, "hour"] : [Math.round(seconds / 60), "minute"];
   return n === 1 ? unit : `${n} ${unit}s`;

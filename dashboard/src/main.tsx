@@ -11,6 +11,8 @@ import "./style/log.css";
 import "./style/drawer.css";
 import "./style/explain.css";
 import "./style/setup.css";
+import "./style/clients.css";
+import "./style/week.css";
 import { App } from "./app";
 import { begin } from "./state";
 

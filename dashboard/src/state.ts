@@ -14,6 +14,8 @@ export const route = signal(parseRoute(location.hash));
 export const status = signal<Status | null>(null);
 /** The last status call's failure; null while Tidegate answers. */
 export const statusFault = signal<Fault | null>(null);
+/** What was done on a page of the clients that was left; shown where one came to. */
+export const told = signal<string | null>(null);
 /** Now, to the second: for everything that counts down or says "today". */
 export const now = signal(new Date());
 /** Today as `Date.toDateString` has it: what shows it is drawn anew once a day, not every second. */

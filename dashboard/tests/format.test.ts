@@ -18,7 +18,7 @@ describe("numbers", () => {
     expect([43, 2048, 38_400_000].map(bytes)).toEqual(["43 B", "2.0 KiB", "37 MiB"]);
     expect([4, 720, 12_000, 187_200, 86_400].map(span)).toEqual(["4 s", "12 min", "3 h 20 min", "2 d 4 h", "1 d"]);
     expect([247, 3729, 0].map(countdown)).toEqual(["4:07", "1:02:09", "0:00"]);
-    expect([60, 600, 3600, 21_600].map(stepName)).toEqual(["minute", "10 minutes", "hour", "6 hours"]);
+    expect([60, 600, 3600, 21_600, 86_400].map(stepName)).toEqual(["minute", "10 minutes", "hour", "6 hours", "day"]);
   });
 
   it("in the API's sentences too, where they are large", () => {

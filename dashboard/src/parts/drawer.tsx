@@ -62,7 +62,7 @@ export function Drawer({ row, onClose }: { row: RequestRow; onClose: () => void 
           <div>
             <dt>Client</dt>
             <dd>
-              <a href={routeHash("log", { filter: row.client })} onClick={() => dialog.current?.close()}>
+              <a href={routeHash("clients", { client: row.client })} onClick={() => dialog.current?.close()}>
                 <code>{row.client}</code>
               </a>
             </dd>

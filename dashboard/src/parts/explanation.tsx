@@ -3,6 +3,7 @@
 import { sentence, whyCommand, doorName } from "../explain";
 import { moment, printable, withUnits } from "../format";
 import type { Rule, Why } from "../model";
+import { routeHash } from "../route";
 import { status, today } from "../state";
 import { Copyable } from "./copy";
 
@@ -65,7 +66,10 @@ export function Explanation({ why, around }: { why: Why; around: "given" | "want
           <dd>
             {around === "wanted" && (
               <>
-                <code>{printable(why.client)}</code>, profile{" "}
+                <a href={routeHash("clients", { client: why.client })}>
+                  <code>{printable(why.client)}</code>
+                </a>
+                , profile{" "}
               </>
             )}
             {why.profile}

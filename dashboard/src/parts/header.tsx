@@ -6,6 +6,7 @@ import { Protection } from "./protection";
 const PLACES: { view: View; name: string; icon: IconName }[] = [
   { view: "overview", name: "Overview", icon: "overview" },
   { view: "log", name: "Requests", icon: "log" },
+  { view: "clients", name: "Clients", icon: "clients" },
   { view: "why", name: "Why", icon: "why" },
   { view: "lists", name: "Lists", icon: "lists" },
   { view: "cache", name: "Cache", icon: "cache" },

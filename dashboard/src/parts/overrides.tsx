@@ -2,12 +2,17 @@
 
 import { useSignal } from "@preact/signals";
 import { api, faultOf, type Fault } from "../api";
-import { whomText } from "../by-hand";
-import { moment, printable } from "../format";
+import { EVERY_HOST, hostText, whomText } from "../by-hand";
+import { moment } from "../format";
 import type { Action, Override } from "../model";
 import { today } from "../state";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
+
+function endText(action: Action, host: string): string {
+  if (action === "block") return "Unblock";
+  return host === EVERY_HOST ? "Protect again" : "Block again";
+}
 
 export function Overrides(props: { allows: Override[]; blocks: Override[]; onChanged: () => void }) {
   const fault = useSignal<Fault | null>(null);
@@ -25,15 +30,15 @@ export function Overrides(props: { allows: Override[]; blocks: Override[]; onCha
     ...props.blocks.map((held) => ({ action: "block" as const, held })),
   ];
   return (
-    <Panel id="by-hand-title" title="Allowed and blocked by hand">
+    <Panel id="overrides-title" title="Allowed and blocked by hand">
       {fault.value && <Notice tone="fault" fault={fault.value} />}
       <ul class="entries">
         {rows.map(({ action, held }) => (
           <li class="entry" key={`${action} ${held.host} ${held.client} ${held.profile}`}>
             <div class="entry-main">
-              <span class="entry-name">{printable(held.host)}</span>
+              <span class="entry-name">{hostText(held.host)}</span>
               <button type="button" class="button button-bare" onClick={() => void end(action, held)}>
-                {action === "block" ? "Unblock" : "Block again"}
+                {endText(action, held.host)}
               </button>
             </div>
             <div class="entry-sub">

@@ -1,6 +1,7 @@
 import { doorName } from "../explain";
 import { micros, moment, subjectParts } from "../format";
 import type { RequestRow } from "../model";
+import { routeHash } from "../route";
 import { today } from "../state";
 import { Outcome } from "./outcome";
 
@@ -43,7 +44,7 @@ function RequestLine({ row, onOpen }: { row: RequestRow; onOpen: (row: RequestRo
         {doorName(row.door)}
       </td>
       <td role="cell" class="c-client" title={row.client}>
-        {row.client}
+        <a href={routeHash("clients", { client: row.client })}>{row.client}</a>
       </td>
       <td role="cell" class="c-kind">
         {row.kind}

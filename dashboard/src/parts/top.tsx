@@ -1,13 +1,12 @@
 import { count, percent, printable, share } from "../format";
 import type { TopTable } from "../model";
-import { routeHash } from "../route";
 import { Empty } from "./notice";
 
-/** A ranking as horizontal bars; each line leads to its rows in the log. */
+/** A ranking as horizontal bars; each line leads to more about it. */
 export function Top(props: {
   title: string;
   table: TopTable | null;
-  words: (text: string) => Record<string, string>;
+  href: (text: string) => string;
   empty: string;
 }) {
   const { table } = props;
@@ -20,7 +19,7 @@ export function Top(props: {
         <ol class="bars">
           {table.lines.map((line) => (
             <li key={line.text}>
-              <a class="bar" href={routeHash("log", props.words(line.text))} title={printable(line.text)}>
+              <a class="bar" href={props.href(line.text)} title={printable(line.text)}>
                 <span class="bar-name">{printable(line.text) || <span class="quiet">no name</span>}</span>
                 <span class="bar-count">{count(line.count)}</span>
                 <svg class="bar-track" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">

@@ -29,7 +29,7 @@ function Client({ client }: { client: ClientTrust }) {
       <div class="entry-main">
         <span class="entry-name">
           <span class={`dot ${DOTS[client.trust]}`} aria-hidden="true" />
-          <a href={routeHash("log", { filter: client.client })}>{printable(client.client)}</a>
+          <a href={routeHash("clients", { client: client.client })}>{printable(client.client)}</a>
           {client.trust === "distrusts" && <span class="tag tag-land">no address</span>}
         </span>
         <span class="entry-figure">last seen {moment(client.heard_at, today.value)}</span>

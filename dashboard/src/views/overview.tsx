@@ -1,15 +1,15 @@
-import type { ComponentChildren } from "preact";
 import { api } from "../api";
 import { asSentence, bytes, count, micros, moment, percent, plural, share, span } from "../format";
-import { RANGES, type Range, type Status, type TopTable, type Totals } from "../model";
+import type { Status, TopTable, Totals } from "../model";
 import { Chart } from "../parts/chart";
-import { Choice } from "../parts/choice";
 import { Doors } from "../parts/doors";
+import { Figure } from "../parts/figure";
 import { Lists } from "../parts/lists";
 import { Empty, Marked, Notice } from "../parts/notice";
 import { Origins } from "../parts/origins";
 import { Overrides } from "../parts/overrides";
 import { PoolPanel } from "../parts/pools";
+import { RangeChoice } from "../parts/range-choice";
 import { Top } from "../parts/top";
 import { Trust } from "../parts/trust";
 import { Upstreams } from "../parts/upstreams";
@@ -22,20 +22,6 @@ const SLOW_EVERY_MS = 15_000;
 /** Clients are counted by the lines of their table; the API gives no more than this. */
 const CLIENTS_MAX = 100;
 const TOP_LINES = 8;
-
-const RANGE_TEXT: Record<Range, string> = { "1h": "1 h", "24h": "24 h", "7d": "7 d", "30d": "30 d" };
-
-function Figure(props: { name: string; value: string; children?: ComponentChildren; tone?: string }) {
-  return (
-    <div class={`figure ${props.tone ?? ""}`}>
-      <dt>{props.name}</dt>
-      <dd>
-        <span class="figure-value">{props.value}</span>
-        {props.children && <span class="figure-sub">{props.children}</span>}
-      </dd>
-    </div>
-  );
-}
 
 function Figures({ totals, clients, status }: { totals: Totals; clients: number | null; status: Status | null }) {
   const from = (source: string): number => totals.by_source.find((known) => known.source === source)?.count ?? 0;
@@ -100,15 +86,7 @@ export function Overview() {
     <>
       <div class="view-head">
         <h1>Overview</h1>
-        <Choice
-          label="Range of time"
-          name="range"
-          options={RANGES.map((value) => ({ value, text: RANGE_TEXT[value] }))}
-          value={chosen}
-          onChoose={(value) => {
-            range.value = value;
-          }}
-        />
+        <RangeChoice />
       </div>
       {status.value?.warnings.map((warning) => (
         <Notice tone="land" key={warning}>
@@ -133,14 +111,14 @@ export function Overview() {
         <Top
           title="Most blocked"
           table={data ? data.blocked : null}
-          words={(text) => ({ filter: text, action: "block" })}
+          href={(text) => routeHash("log", { filter: text, action: "block" })}
           empty="Nothing was blocked"
         />
-        <Top title="Most asked for" table={data ? data.names : null} words={(text) => ({ filter: text })} empty="Nothing was asked for" />
+        <Top title="Most asked for" table={data ? data.names : null} href={(text) => routeHash("log", { filter: text })} empty="Nothing was asked for" />
         <Top
           title="Clients"
           table={firstLines(data?.clients)}
-          words={(text) => ({ filter: text })}
+          href={(text) => routeHash("clients", { client: text })}
           empty="No client yet"
         />
       </div>

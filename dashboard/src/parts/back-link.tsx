@@ -1,0 +1,14 @@
+import { routeHash } from "../route";
+import { Icon } from "./icons";
+
+/** The way from a page of the clients to all of them. */
+export function BackLink() {
+  return (
+    <p class="back">
+      <a href={routeHash("clients")}>
+        <Icon name="back" />
+        All clients
+      </a>
+    </p>
+  );
+}

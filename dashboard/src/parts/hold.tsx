@@ -1,0 +1,96 @@
+// Pausing protection for one client or profile, or cutting it off from the internet: for how
+// long, then what holds, and the button that ends it.
+
+import { useSignal } from "@preact/signals";
+import { api, faultOf, type Fault } from "../api";
+import { overrideText } from "../by-hand";
+import { holdOrder, type Held, type Hold, type HoldFor } from "../holds";
+import type { Action } from "../model";
+import { Icon, type IconName } from "./icons";
+import { Notice } from "./notice";
+import { Panel } from "./panel";
+
+const LONG: Record<HoldFor, string> = { ten: "10 min", hour: "1 hour", tomorrow: "Till midnight", always: "Always" };
+
+const HOLDS: { action: Action; name: string; does: string; icon: IconName; long: HoldFor[] }[] = [
+  {
+    action: "pass",
+    name: "Pause protection",
+    does: "Nothing is blocked",
+    icon: "pause",
+    long: ["ten", "hour", "tomorrow", "always"],
+  },
+  { action: "block", name: "No internet", does: "Everything is blocked", icon: "offline", long: ["hour", "tomorrow", "always"] },
+];
+
+interface HoldPanelProps {
+  who: Held;
+  /** What holds of exactly these now. */
+  holds: Hold[];
+  /** What holds for it because of others: its profile. */
+  above?: Hold[];
+  onChanged: () => void;
+}
+
+export function HoldPanel({ who, holds, above = [], onChanged }: HoldPanelProps) {
+  const busy = useSignal(false);
+  const fault = useSignal<Fault | null>(null);
+  const act = async (change: () => Promise<unknown>): Promise<void> => {
+    busy.value = true;
+    try {
+      await change();
+      fault.value = null;
+    } catch (thrown) {
+      fault.value = faultOf(thrown);
+    }
+    busy.value = false;
+    onChanged();
+  };
+  return (
+    <Panel id="hold-title" title="For now">
+      {fault.value && <Notice tone="fault" fault={fault.value} />}
+      {above.map(({ action, held }) => (
+        <Notice tone="land" key={`above ${action}`}>
+          <p>{overrideText(action, held)}</p>
+        </Notice>
+      ))}
+      {holds.map(({ action, held }) => (
+        <Notice tone={action === "block" ? "land" : "good"} key={action}>
+          <p class="by-hand-done">
+            <span>{overrideText(action, held)}</span>
+            <button type="button" class="button" disabled={busy.value} onClick={() => void act(() => api.endOverride(action, held))}>
+              {action === "block" ? "Give it back" : "Protect again"}
+            </button>
+          </p>
+        </Notice>
+      ))}
+      {holds.length === 0 && (
+        <div class="holds">
+          {HOLDS.map((hold) => (
+            <fieldset class="hold" key={hold.action}>
+              <legend class="hold-name">
+                <Icon name={hold.icon} />
+                {hold.name}
+                <span class="quiet">{hold.does}</span>
+              </legend>
+              <div class="hold-buttons">
+                {hold.long.map((howLong) => (
+                  <button
+                    key={howLong}
+                    type="button"
+                    class="button"
+                    disabled={busy.value}
+                    aria-label={`${hold.name}: ${LONG[howLong]}`}
+                    onClick={() => void act(() => api.override(hold.action, holdOrder(who, howLong, new Date())))}
+                  >
+                    {LONG[howLong]}
+                  </button>
+                ))}
+              </div>
+            </fieldset>
+          ))}
+        </div>
+      )}
+    </Panel>
+  );
+}

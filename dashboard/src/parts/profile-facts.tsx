@@ -1,0 +1,62 @@
+// A profile or a group that is set in the configuration's file, as it is.
+
+import type { ComponentChildren } from "preact";
+import type { Group, Profile, Profiles } from "../client-model";
+import { printable } from "../format";
+import { Notice } from "./notice";
+import { Panel } from "./panel";
+import { entriesFor, WeekGrid, type Painted } from "./week-grid";
+import { BLOCKED_TEXT } from "./what-holds";
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+const words = (names: readonly string[]): string => names.map(printable).join(", ");
+
+function InFile({ children, painted, known }: { children: ComponentChildren; painted: Painted[]; known: Profiles }) {
+  return (
+    <Panel id="fixed-title" title="What holds">
+      <Notice tone="land">
+        <p>It is set in the configuration's file, and is changed there.</p>
+      </Notice>
+      <dl class="facts">{children}</dl>
+      {painted.length > 0 && <WeekGrid painted={painted} zone={known.time_zone} />}
+    </Panel>
+  );
+}
+
+export function ProfileFacts({ profile, known }: { profile: Profile; known: Profiles }) {
+  const { match, lists, groups, tags, otherwise, blocked } = profile;
+  const inherited = groups.length > 0 ? "those of its groups" : "as everybody";
+  return (
+    <InFile painted={entriesFor(profile, known.groups)} known={known}>
+      <Fact name="Devices">
+        {match.map((member) => (
+          <code class="member" key={member}>
+            {printable(member)}
+          </code>
+        ))}
+      </Fact>
+      <Fact name="Lists">{lists === null ? inherited : words(lists) || "none"}</Fact>
+      {groups.length > 0 && <Fact name="Groups">{words(groups)}</Fact>}
+      {tags.length > 0 && <Fact name="Kinds of device">{words(tags)}</Fact>}
+      {otherwise && <Fact name="What no list is about">{otherwise === "block" ? "blocked" : "passes"}</Fact>}
+      {blocked && <Fact name="Blocked names">{BLOCKED_TEXT[blocked]}</Fact>}
+    </InFile>
+  );
+}
+
+export function GroupFacts({ group, known }: { group: Group; known: Profiles }) {
+  const painted = group.schedule.map((schedule) => ({ schedule, group: null }));
+  return (
+    <InFile painted={painted} known={known}>
+      <Fact name="Lists">{words(group.lists ?? []) || "none"}</Fact>
+    </InFile>
+  );
+}

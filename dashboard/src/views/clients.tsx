@@ -1,0 +1,159 @@
+// The clients: who asked, and the profiles and groups that say what holds for them. A word of the
+// address leads to the page of one of them.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { api } from "../api";
+import { found, SEARCH_FROM, sorted, SORTS, type Sort } from "../clients";
+import type { Clients, Profiles } from "../client-model";
+import { plural, printable } from "../format";
+import { ClientTable } from "../parts/client-table";
+import { Icon } from "../parts/icons";
+import { Empty, Notice } from "../parts/notice";
+import { GroupList, ProfileList } from "../parts/profile-list";
+import { RangeChoice } from "../parts/range-choice";
+import { usePolled } from "../poll";
+import { routeHash } from "../route";
+import { amend, range, route, told } from "../state";
+import { ClientView } from "./client";
+import { GroupView } from "./group";
+import { ProfileView } from "./profile";
+
+const CLIENTS_EVERY_MS = 5_000;
+const TYPING_MS = 150;
+
+const SORT_TEXT: Record<Sort, string> = { requests: "Most requests first", seen: "Last seen first", name: "By name" };
+
+export function ClientsView() {
+  const { words } = route.value;
+  if (words["client"]) return <ClientView key={words["client"]} address={words["client"]} />;
+  if (words["profile"]) return <ProfileView key={words["profile"]} name={words["profile"]} />;
+  if (words["group"]) return <GroupView key={words["group"]} name={words["group"]} />;
+  if (words["new"] === "profile") return <ProfileView key="new" name={null} />;
+  if (words["new"] === "group") return <GroupView key="new" name={null} />;
+  return <All />;
+}
+
+function All() {
+  const chosen = range.value;
+  const asked = usePolled(`clients ${chosen}`, CLIENTS_EVERY_MS, async (signal) => {
+    const [clients, profiles] = await Promise.all([api.clients(chosen, signal), api.profiles(signal)]);
+    return { clients, profiles };
+  });
+  useEffect(
+    () => () => {
+      told.value = null;
+    },
+    [],
+  );
+  return (
+    <>
+      <div class="view-head">
+        <h1>Clients</h1>
+        <RangeChoice />
+      </div>
+      {asked.fault && asked.fault.kind === "refused" && <Notice tone="fault" fault={asked.fault} />}
+      {told.value && (
+        <Notice tone="good">
+          <p>{printable(told.value)}</p>
+        </Notice>
+      )}
+      {asked.data && (
+        <>
+          <Seen seen={asked.data.clients} known={asked.data.profiles} />
+          <div class="columns columns-2">
+            <ProfileList known={asked.data.profiles} />
+            <GroupList known={asked.data.profiles} />
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+function Seen({ seen, known }: { seen: Clients; known: Profiles }) {
+  const { words } = route.value;
+  const find = words["find"] ?? "";
+  const sort = SORTS.find((one) => one === words["sort"]) ?? "requests";
+  const { profiles } = known;
+  const shown = sorted(found(seen.clients, find, profiles), sort, profiles);
+  if (seen.clients.length === 0) {
+    return (
+      <section class="panel hero" aria-label="Clients">
+        <Empty title="No client in this range">
+          A device shows here once it asks Tidegate for something.{" "}
+          <a href={routeHash("setup")}>Set up a device</a>
+        </Empty>
+      </section>
+    );
+  }
+  return (
+    <>
+      <Order find={find} sort={sort} isLong={seen.clients.length >= SEARCH_FROM || find !== ""} />
+      {shown.length === 0 ? (
+        <Empty title="No client fits">
+          <button type="button" class="button" onClick={() => amend({ sort })}>
+            Show all
+          </button>
+        </Empty>
+      ) : (
+        <section class="panel panel-flush" aria-label="Clients">
+          <ClientTable clients={shown} profiles={profiles} />
+        </section>
+      )}
+      {seen.more > 0 && <p class="log-end quiet">The busiest are shown; {plural(seen.more, "client")} more asked in this range.</p>}
+    </>
+  );
+}
+
+interface OrderProps {
+  find: string;
+  sort: Sort;
+  /** There are so many that one wants to search. */
+  isLong: boolean;
+}
+
+function Order({ find, sort, isLong }: OrderProps) {
+  return (
+    <search class={isLong ? "filters client-filters" : "filters client-filters client-filters-few"}>
+      {isLong && <Search find={find} onFind={(text) => amend({ find: text, sort })} />}
+      <label>
+        <span class="unseen">Order</span>
+        <select class="input" value={sort} onChange={(event) => amend({ find, sort: event.currentTarget.value })}>
+          {SORTS.map((one) => (
+            <option key={one} value={one}>
+              {SORT_TEXT[one]}
+            </option>
+          ))}
+        </select>
+      </label>
+    </search>
+  );
+}
+
+function Search({ find, onFind }: { find: string; onFind: (text: string) => void }) {
+  const [text, setText] = useState(find);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => setText(find), [find]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const type = (value: string): void => {
+    setText(value);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => onFind(value.trim()), TYPING_MS);
+  };
+  return (
+    <label class="filter-text">
+      <span class="unseen">Part of a name, an address or a profile</span>
+      <Icon name="search" />
+      <input
+        class="input"
+        type="search"
+        placeholder="Part of a name, an address or a profile"
+        autocapitalize="none"
+        autocomplete="off"
+        spellcheck={false}
+        value={text}
+        onInput={(event) => type(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
