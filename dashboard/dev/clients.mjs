@@ -36,7 +36,7 @@ function crowd() {
 
 const SEEN = MODE === "empty" ? [] : MODE === "many" ? [...HOUSE, ...crowd()] : HOUSE;
 
-const entry = (more) => ({ block: "", lists: [], days: "", from: "", to: "", ...more });
+const entry = (more) => ({ block: "", lists: [], otherwise: null, days: "", from: "", to: "", ...more });
 const profile = (name, match, more = {}) =>
   ({ name, match, lists: null, groups: [], tags: [], schedule: [], otherwise: null, blocked: null, made_here: true, ...more });
 
@@ -49,13 +49,13 @@ let profiles = MODE === "empty" ? [] : [
   profile("Jo's console", ["00:d9:d1:aa:60:0f"], { groups: ["night"] }),
 ];
 let groups = MODE === "empty" ? [] : [
-  { name: "night", lists: null, schedule: [entry({ block: "*", days: "sun-thu", from: "21:00", to: "07:00" }), entry({ block: "*", days: "fri,sat", from: "23:00", to: "08:00" })], made_here: true },
+  { name: "night", lists: null, schedule: [entry({ otherwise: "block", days: "sun-thu", from: "21:00", to: "07:00" }), entry({ otherwise: "block", days: "fri,sat", from: "23:00", to: "08:00" })], made_here: true },
   { name: "guests", lists: ["starter"], schedule: [], made_here: false },
 ];
 if (MODE === "many") {
   profiles.push(
     profile("\u202eelbaT <b>of</b> somebody with a name that does not come to an end", ["192.168.1.100"]),
-    ...Array.from({ length: 10 }, (_, n) => profile(`room-${n}`, [`192.168.${n + 3}.0/24`, `id:door-${n}`], { groups: n % 2 ? ["night"] : [], schedule: Array.from({ length: n }, (__, at) => entry({ block: at % 2 ? "*" : `||a${at}.example^`, days: "mon-fri", from: `${String(8 + at).padStart(2, "0")}:00`, to: `${String(10 + at).padStart(2, "0")}:30` })) })),
+    ...Array.from({ length: 10 }, (_, n) => profile(`room-${n}`, [`192.168.${n + 3}.0/24`, `id:door-${n}`], { groups: n % 2 ? ["night"] : [], schedule: Array.from({ length: n }, (__, at) => entry({ ...(at % 2 ? { otherwise: "block" } : { block: `||a${at}.example^` }), days: "mon-fri", from: `${String(8 + at).padStart(2, "0")}:00`, to: `${String(10 + at).padStart(2, "0")}:30` })) })),
   );
 }
 
@@ -118,7 +118,7 @@ export function activity(client, range) {
     const blocked = all * (one?.share ?? 0) * (0.6 + random() * 0.8);
     points.push({ at: new Date(t * 1000).toISOString(), passed: Math.round(all - blocked), blocked: Math.round(blocked) });
   }
-  const ranked = (names, most) => (most < 1 ? [] : names.map((name, n) => ({ name, count: Math.max(1, Math.round(most * 0.7 ** n)) })));
+  const ranked = (names, most) => (most < 1 ? [] : names.map((text, n) => ({ text, count: Math.max(1, Math.round(most * 0.7 ** n)) })));
   const weight = one?.weight ?? 0;
   return {
     client, step_s: step, points,

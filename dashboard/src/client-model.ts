@@ -36,7 +36,7 @@ export interface Clients {
 }
 
 export interface NameCount {
-  name: string;
+  text: string;
   count: number;
 }
 
@@ -51,10 +51,12 @@ export interface ClientActivity {
   blocked: NameCount[];
 }
 
-/** Lists or one rule that hold at certain hours. */
+/** What holds at certain hours: lists, one rule, or the treatment of all that no rule is about. */
 export interface Schedule {
   block: string;
   lists: string[];
+  /** Null for what holds at other hours too. */
+  otherwise: Otherwise | null;
   /** `mon-fri,sun`; empty for every day. */
   days: string;
   /** `21:00`; empty for midnight. */

@@ -2,7 +2,7 @@
 // changed meanwhile. Pure.
 
 import type { GroupSettings, ProfileSettings, Schedule } from "./client-model";
-import { EVERYTHING } from "./week";
+import { isOffline } from "./week";
 
 /** What a schedule does at its hours. */
 export type ScheduleKind = "everything" | "lists" | "rule";
@@ -24,7 +24,7 @@ export interface GroupDraft extends Omit<GroupSettings, "schedule"> {
 }
 
 export function kindOf(schedule: Schedule): ScheduleKind {
-  if (schedule.block.trim() === EVERYTHING) return "everything";
+  if (isOffline(schedule)) return "everything";
   return schedule.block.trim() === "" ? "lists" : "rule";
 }
 
@@ -38,7 +38,7 @@ export function freshKey(schedule: readonly ScheduleDraft[]): number {
 
 /** The same hours with another kind of content; what was said of the old kind is not sent. */
 export function ofKind(draft: ScheduleDraft, kind: ScheduleKind): ScheduleDraft {
-  return { ...draft, kind, block: kind === "everything" ? EVERYTHING : "", lists: [] };
+  return { ...draft, kind, block: "", lists: [], otherwise: kind === "everything" ? "block" : null };
 }
 
 /** What is sent for a schedule. */

@@ -11,8 +11,8 @@ export const DAY_MINUTES = 1_440;
 /** Schedules that are painted beside one another; more share the last lane. */
 export const LANES_MAX = 4;
 
-/** The rule that blocks everything. */
-export const EVERYTHING = "*";
+/** True if nothing passes at its hours but what a list allows. */
+export const isOffline = (schedule: Pick<Schedule, "otherwise">): boolean => schedule.otherwise === "block";
 
 export type Hours = Pick<Schedule, "days" | "from" | "to">;
 
@@ -160,11 +160,14 @@ export function hoursWords(hours: Hours): string {
 }
 
 /** "No internet"; "Lists games, chat"; "Rule ||video.example^". */
-export function whatWords(schedule: Pick<Schedule, "block" | "lists">): string {
+export function whatWords(schedule: Pick<Schedule, "block" | "lists" | "otherwise">): string {
   const rule = schedule.block.trim();
   const lists = schedule.lists.map(printable).join(", ");
-  const named = lists === "" ? "" : `${schedule.lists.length === 1 ? "List" : "Lists"} ${lists}`;
-  if (rule === EVERYTHING) return named === "" ? "No internet" : `No internet; ${named}`;
-  if (rule === "") return named === "" ? "Nothing yet" : named;
-  return named === "" ? `Rule ${printable(rule)}` : `Rule ${printable(rule)}; ${named}`;
+  const words = [
+    isOffline(schedule) ? "No internet" : "",
+    schedule.otherwise === "pass" ? "What no list is about passes" : "",
+    rule === "" ? "" : `Rule ${printable(rule)}`,
+    lists === "" ? "" : `${schedule.lists.length === 1 ? "List" : "Lists"} ${lists}`,
+  ];
+  return words.filter((it) => it !== "").join("; ") || "Nothing yet";
 }

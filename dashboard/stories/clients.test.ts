@@ -59,7 +59,7 @@ test.each(SCREENS)("who asked is listed, and its page is a click away (%s)", asy
   await edge.lookUp("ads.example");
   const page = await open(browser, edge, screen, "clients");
   await page.getByRole("region", { name: "Clients" }).locator("a.client-name").first().click();
-  await page.getByText("Requests per hour").waitFor();
+  await page.getByText(/Requests per /).waitFor();
   await page.getByRole("region", { name: "Most blocked" }).getByRole("link", { name: "Why ads.example" }).click();
   await page.getByText("Blocked:", { exact: false }).first().waitFor();
   const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);

@@ -6,9 +6,9 @@ import { differences, freshKey, groupDraft, groupOf, membersOf, merged, mergedTe
 const kids: ProfileSettings = {
   ...NEW_PROFILE, name: "kids", match: ["192.168.1.7", "id:tablet"], lists: [], groups: ["night"], tags: ["user_child"], otherwise: "block", blocked: "nodata",
   schedule: [
-    { block: "*", lists: [], days: "mon-fri", from: "21:00", to: "07:00" },
-    { block: "", lists: ["games"], days: "", from: "", to: "" },
-    { block: "||video.example^", lists: ["games"], days: "", from: "08:00", to: "12:00" },
+    { block: "", lists: [], otherwise: "block", days: "mon-fri", from: "21:00", to: "07:00" },
+    { block: "", lists: ["games"], otherwise: null, days: "", from: "", to: "" },
+    { block: "||video.example^", lists: ["games"], otherwise: null, days: "", from: "08:00", to: "12:00" },
   ],
 };
 
@@ -27,7 +27,7 @@ describe("a profile that is edited", () => {
     const [night, games] = profileDraft(kids).schedule;
     if (!night || !games) throw new Error("there are two");
     expect(ofKind(night, "rule")).toMatchObject({ block: "", lists: [], from: "21:00" });
-    expect(ofKind(games, "everything")).toMatchObject({ block: "*", lists: [] });
+    expect(ofKind(games, "everything")).toMatchObject({ block: "", lists: [], otherwise: "block" });
     expect(freshKey(profileDraft(kids).schedule)).toBe(3);
     expect(freshKey([])).toBe(0);
   });

@@ -80,9 +80,9 @@ describe("a schedule in words", () => {
     expect(hoursWords({ days: "", from: "", to: "" })).toBe("every day, all day");
     expect(hoursWords({ days: "sat,sun", from: "20:00", to: "" })).toBe("Sat, Sun, 20:00 to midnight");
     expect(hoursWords({ days: "?\u202e", from: "x", to: "" })).toBe("?\ufffd, x to ");
-    expect(whatWords({ block: "*", lists: [] })).toBe("No internet");
-    expect(whatWords({ block: "", lists: ["games", "chat"] })).toBe("Lists games, chat");
-    expect(whatWords({ block: "||video.example^", lists: [] })).toBe("Rule ||video.example^");
-    expect(whatWords({ block: "", lists: [] })).toBe("Nothing yet");
+    expect(whatWords({ block: "", lists: [], otherwise: "block" })).toBe("No internet");
+    expect(whatWords({ block: "", lists: ["games", "chat"], otherwise: null })).toBe("Lists games, chat");
+    expect(whatWords({ block: "||video.example^", lists: [], otherwise: null })).toBe("Rule ||video.example^");
+    expect(whatWords({ block: "", lists: [], otherwise: null })).toBe("Nothing yet");
   });
 });

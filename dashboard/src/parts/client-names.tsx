@@ -22,7 +22,7 @@ export function ClientNames({ title, names, client, action, empty }: ClientNames
     <Panel id={`client-${action}-title`} title={title}>
       {names.length === 0 && <Empty title={empty} />}
       <ol class="bars">
-        {names.map(({ name, count: times }) => (
+        {names.map(({ text: name, count: times }) => (
           <li key={name} class="bar-row">
             <a class="bar" href={routeHash("log", { filter: name, action })} title={printable(name)}>
               <span class="bar-name">{printable(name) || <span class="quiet">no name</span>}</span>

@@ -5,7 +5,7 @@ import { useRef } from "preact/hooks";
 import type { ListChoice } from "../client-model";
 import { freshKey, ofKind, type ScheduleDraft, type ScheduleKind } from "../drafts";
 import { printable } from "../format";
-import { DAY_NAMES, daysOf, daysText, EVERYTHING, hoursWords, minutesOf, timeText, type Hours } from "../week";
+import { DAY_NAMES, daysOf, daysText, hoursWords, minutesOf, timeText, type Hours } from "../week";
 import { Checks } from "./checks";
 import { Choice } from "./choice";
 import { Icon } from "./icons";
@@ -33,7 +33,7 @@ interface ScheduleEditorProps {
 export function ScheduleEditor({ schedule, lists, besides, zone, onChange }: ScheduleEditorProps) {
   const fields = useRef<HTMLDivElement>(null);
   const add = (hours: Hours): void => {
-    onChange([...schedule, { ...hours, block: EVERYTHING, lists: [], kind: "everything", key: freshKey(schedule) }]);
+    onChange([...schedule, { ...hours, block: "", lists: [], otherwise: "block", kind: "everything", key: freshKey(schedule) }]);
     // Once it is there, who added it says what it is.
     requestAnimationFrame(() => fields.current?.querySelector<HTMLElement>("fieldset:last-of-type > .choice input:checked")?.focus());
   };

@@ -9,7 +9,7 @@ import {
   DAY_MINUTES,
   DAY_NAMES,
   drawnHours,
-  EVERYTHING,
+  isOffline,
   hoursWords,
   lanesOf,
   spansOf,
@@ -38,7 +38,7 @@ export function entriesFor(profile: Pick<Profile, "schedule" | "groups">, groups
 }
 
 export function toneOf(schedule: Schedule): string {
-  return schedule.block.trim() === EVERYTHING ? "span-everything" : "span-some";
+  return isOffline(schedule) ? "span-everything" : "span-some";
 }
 
 interface WeekGridProps {
