@@ -186,6 +186,12 @@ pub(crate) const WALLS: &[Wall] = &[
         &[TLS, LOGGING, SERVERS],
     ),
     system(
+        "replay",
+        "crates/replay",
+        &["vocab", "policy", "ledger"],
+        &[RUN_TIME, TLS, HTTP, LOGGING, SERVERS],
+    ),
+    system(
         "null-answers",
         "crates/null-answers",
         &["vocab", "policy", "http-engine"],
@@ -467,6 +473,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "state-archive",
             "state-folder",
             "policy-lists",
+            "replay",
             "start-privileges",
             "terminal-text",
             "door-dns",

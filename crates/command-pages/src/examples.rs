@@ -68,6 +68,13 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
         ],
     ),
     (
+        "replay",
+        &[
+            of_line("tidegate replay new.yaml", "What it would change of the last 7 days"),
+            of_line("tidegate replay new.yaml --since 24h --json", "Of a day, as JSON"),
+        ],
+    ),
+    (
         "why",
         &[
             of_line("tidegate why ads.example", "A name, at the DNS door"),

@@ -40,6 +40,7 @@ pub use report::{
 pub use rule_texts::RuleTexts;
 pub use setup::{AnonymiseMode, LogScope, Settings};
 pub use store::join::block_round_trips;
+pub use store::recorded::{RecordedRequest, read_recorded};
 pub use writer::FileSharing;
 
 /// Rows that one question for rows looks through at most; the page says where to go on.

@@ -14,6 +14,7 @@ mod by_client;
 pub(crate) mod convert;
 pub(crate) mod join;
 pub(crate) mod read;
+pub(crate) mod recorded;
 pub(crate) mod retain;
 mod text_search;
 mod top;

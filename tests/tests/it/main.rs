@@ -55,6 +55,7 @@ mod privileges;
 mod profiles_by_hand;
 mod programs;
 mod reload_keeps;
+mod replay;
 mod reproxy;
 mod scripts;
 mod serve;

@@ -23,7 +23,7 @@ use vocab::{Action, Door, Now, Source};
 
 /// A connection that can only read.
 pub(crate) struct LedgerReader {
-    connection: Connection,
+    pub(super) connection: Connection,
 }
 
 impl From<rusqlite::Error> for ReadError {

@@ -88,7 +88,7 @@ impl RunningApp {
     }
 }
 
-/// Changes of the profiles made in the dashboard that name a group: they name it as it is called now.
+/// Changes of the profiles made in the dashboard that name a group, which is called otherwise now.
 fn renamed(made: &MadeSettings, was: &str, name: &Json) -> Vec<MadeChange> {
     let clients = made.items(MadeItems::Clients).into_iter();
     let renamed = clients.filter_map(|mut client| {

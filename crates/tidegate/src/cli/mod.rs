@@ -14,6 +14,7 @@ mod import;
 mod lists;
 mod man;
 mod pixelserv;
+mod replay;
 mod script;
 mod serve;
 mod service;
@@ -75,6 +76,8 @@ enum CliCommand {
     Restore(backup::RestoreArgs),
     /// Say what the policy decides about a name or URL, and why
     Why(WhyArgs),
+    /// Say what another configuration would have done with the requests of the log
+    Replay(replay::ReplayArgs),
     /// Show the state of each list, or read a list file and report what it holds
     Lists {
         #[command(subcommand)]
@@ -281,6 +284,7 @@ pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
         CliCommand::Backup(args) => backup::backup(setup, &args),
         CliCommand::Restore(args) => backup::restore(setup, &args),
         CliCommand::Why(args) => why::why(setup, &args),
+        CliCommand::Replay(args) => replay::replay(setup, &args),
         CliCommand::Lists { what, json } => {
             let form = if json { OutputForm::Json } else { OutputForm::Lines };
             run_lists(setup, what.unwrap_or(ListsCommand::Stats { offline: false }), form)
