@@ -6,13 +6,14 @@ use libfuzzer_sys::fuzz_target;
 use mosdns_compat::compile::{compile, describe};
 use mosdns_compat::language::{self, ForeignFiles, PathBase};
 use serde_json::Value;
+use std::io;
 use vocab::Complaint;
 
 /// Every file holds the same.
 struct Same<'d>(&'d [u8]);
 
 impl ForeignFiles for Same<'_> {
-    fn read(&self, _: &str) -> Result<Vec<u8>, String> {
+    fn read(&self, _: &str) -> io::Result<Vec<u8>> {
         Ok(self.0.to_vec())
     }
 

@@ -11,7 +11,7 @@ use mosdns_compat::compile::{self, CompiledPipeline};
 use mosdns_compat::language::{self, Dialect, ForeignFiles, PathBase};
 use serde_json::{Value as Json, json};
 use settings::Text;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use vocab::Complaint;
 
@@ -47,15 +47,14 @@ impl<'p> DiskFiles<'p> {
 }
 
 impl ForeignFiles for DiskFiles<'_> {
-    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        let file = std::fs::File::open(self.found(path)).map_err(|why| why.to_string())?;
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        let file = std::fs::File::open(self.found(path))?;
         let expected = file.metadata().map_or(0, |it| it.len().min(RULES_BYTES_MAX));
         // In one piece: growing would take up to three times as much for a while.
         let mut bytes = Vec::with_capacity(expected as usize + 1);
-        let read = file.take(RULES_BYTES_MAX + 1).read_to_end(&mut bytes);
-        read.map_err(|why| why.to_string())?;
+        file.take(RULES_BYTES_MAX + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > RULES_BYTES_MAX {
-            return Err("it is over 512 MiB".into());
+            return Err(io::Error::other("it is over 512 MiB"));
         }
         Ok(bytes)
     }

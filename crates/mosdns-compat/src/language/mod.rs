@@ -64,6 +64,7 @@ pub(crate) use position::{ReadNotes, with_remedy};
 pub(crate) use words::split;
 
 use serde_json::Value;
+use std::io;
 use vocab::Complaint;
 
 /// A reference to an executor that runs without a question.
@@ -92,7 +93,7 @@ pub(crate) fn alone(item: &PlacedWord, notes: &ReadNotes) -> LoneReference {
 pub trait ForeignFiles {
     /// The bytes of a file of rules, named as the peers do: from the working directory. An error
     /// says why it cannot be read.
-    fn read(&self, path: &str) -> Result<Vec<u8>, String>;
+    fn read(&self, path: &str) -> io::Result<Vec<u8>>;
 
     /// True if there is no such file, where [`Self::read`] has failed.
     fn is_missing(&self, path: &str) -> bool;

@@ -6,6 +6,7 @@ use foreign::{lines, yaml};
 use mosdns_compat::compile::compile;
 use mosdns_compat::language::{self, Dialect, ForeignFiles, PathBase};
 use serde_json::Value;
+use std::io;
 use std::path::PathBuf;
 use vocab::Complaint;
 
@@ -13,8 +14,8 @@ use vocab::Complaint;
 struct Pack(PathBuf);
 
 impl ForeignFiles for Pack {
-    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        std::fs::read(self.0.join(path)).map_err(|why| why.to_string())
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        std::fs::read(self.0.join(path))
     }
 
     fn is_missing(&self, path: &str) -> bool {

@@ -4,6 +4,7 @@
 use mosdns_compat::compile::{compile, describe};
 use mosdns_compat::language::{self, ForeignFiles, PathBase};
 use serde_json::Value;
+use std::io;
 use vocab::Complaint;
 
 /// A file that is right and names no other; those of the fuzz target are refused as they are, for
@@ -28,7 +29,7 @@ const ROUNDS: u64 = 5_000;
 struct Same(String);
 
 impl ForeignFiles for Same {
-    fn read(&self, _: &str) -> Result<Vec<u8>, String> {
+    fn read(&self, _: &str) -> io::Result<Vec<u8>> {
         Ok(self.0.as_bytes().to_vec())
     }
 

@@ -5,6 +5,7 @@
 use door_dns::ForeignConfig;
 use mosdns_compat::language::{self, ForeignFiles, PathBase};
 use serde_json::{Value, json};
+use std::io;
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex};
 use vocab::Complaint;
@@ -69,8 +70,8 @@ pub(crate) fn upstream(
 struct NoFiles;
 
 impl ForeignFiles for NoFiles {
-    fn read(&self, _: &str) -> Result<Vec<u8>, String> {
-        Err("no such file".into())
+    fn read(&self, _: &str) -> io::Result<Vec<u8>> {
+        Err(io::Error::other("no such file"))
     }
     fn is_missing(&self, _: &str) -> bool {
         true

@@ -8,6 +8,7 @@ use mosdns_compat::language::{self, ForeignFile, ForeignFiles, PathBase};
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::Value;
 use std::collections::HashMap;
+use std::io;
 use vocab::Complaint;
 
 /// Files and variables of the environment.
@@ -18,8 +19,9 @@ pub(crate) struct Disk {
 }
 
 impl ForeignFiles for Disk {
-    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        self.files.get(path).map(|it| it.as_bytes().to_vec()).ok_or_else(|| "no such file".into())
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        let text = self.files.get(path).ok_or_else(|| io::Error::other("no such file"))?;
+        Ok(text.as_bytes().to_vec())
     }
 
     fn is_missing(&self, path: &str) -> bool {
