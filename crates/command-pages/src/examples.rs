@@ -218,6 +218,7 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
         &[
             of_line("tidegate import polipo /etc/polipo/config > tidegate.yaml", "From Polipo"),
             of_line("tidegate import perlbal perlbal.conf > tidegate.yaml", "From Perlbal"),
+            of_line("tidegate import mosdns config.yaml --compare", "Line by line, from mosdns"),
         ],
     ),
     ("script", &[of_line("tidegate script test hello.luau", "Does the script do as it should?")]),

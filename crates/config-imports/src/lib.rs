@@ -48,6 +48,7 @@ const EXAMPLES: &str = "\
 Examples:
   tidegate import polipo /etc/polipo/config > tidegate.yaml
   tidegate import perlbal /etc/perlbal/perlbal.conf --compare
+  tidegate import mosdns /etc/mosdns/config.yaml --compare
   tidegate import perlbal /etc/perlbal/perlbal.conf --output tidegate.yaml";
 
 /// Failure of an import: nothing was written.
@@ -88,11 +89,10 @@ pub fn import(args: &ImportArgs) -> Result<ImportTexts, ImportFailure> {
             "only hinsightd's configuration has functions; leave --script out",
         ));
     }
-    let read =
-        programs::read(args.program, &args.paths, args.script.as_deref(), &DiskFiles::default())?;
+    let place = place_of(args);
+    let read = programs::read(args, &place, &DiskFiles::default())?;
     let text = read.text;
-    let name = args.output.as_deref().unwrap_or(Path::new("tidegate.yaml"));
-    let complaints = config::parse(&text, name).err().unwrap_or_default();
+    let complaints = config::parse(&text, &place).err().unwrap_or_default();
     if !args.dry_run {
         if let (Some(file), Some(script)) = (&args.script, &read.script) {
             write_new(file, script)?;
@@ -110,6 +110,13 @@ pub fn import(args: &ImportArgs) -> Result<ImportTexts, ImportFailure> {
         (false, false, _) => text,
     };
     Ok(ImportTexts { shown, complaints })
+}
+
+/// The place where the configuration is to stand: beside the one that was read, if none is named,
+/// since relative paths in it start there.
+fn place_of(args: &ImportArgs) -> PathBuf {
+    let first = args.paths.first().map_or(Path::new(""), PathBuf::as_path);
+    args.output.clone().unwrap_or_else(|| first.with_file_name("tidegate.yaml"))
 }
 
 /// Writes a file that is not there yet: one that is there is somebody's.

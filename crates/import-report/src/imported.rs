@@ -51,7 +51,9 @@ impl ImportedConfig {
     /// that is meant, else the key. False where there is no such thing, and where fewer clients
     /// would be kept out without it.
     pub fn take_out(&mut self, path: &str, why: &str) -> bool {
-        let guards = ["dns.access", "proxy.clients", "proxy.auth", "gateway.clients"];
+        // A pipeline is a program: without one of its lines it would be another.
+        let guards =
+            ["dns.access", "dns.pipeline", "proxy.clients", "proxy.auth", "gateway.clients"];
         let is_guard = guards.iter().any(|guard| path.starts_with(guard))
             || path.split('.').any(|step| matches!(step, "match" | "otherwise"));
         if is_guard {

@@ -39,6 +39,7 @@ mod hostile_origins;
 mod http_doors;
 mod import;
 mod import_forwarders;
+mod import_pipelines;
 mod import_sites;
 mod let_through;
 mod list_folders;
