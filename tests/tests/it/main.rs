@@ -41,6 +41,7 @@ mod import;
 mod import_forwarders;
 mod import_pipelines;
 mod import_sites;
+mod import_wild;
 mod let_through;
 mod list_folders;
 mod local_names;
