@@ -17,6 +17,7 @@ pub(crate) const BELOW_DOORS: &[&str] = &[
     "ledger",
     "log-sink",
     "access-log",
+    "telemetry",
     "query-log",
     "passwords",
     "rate-limit",

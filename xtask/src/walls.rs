@@ -93,6 +93,13 @@ pub(crate) const WALLS: &[Wall] = &[
         &[RUN_TIME, HTTP, TLS],
     ),
     system(
+        "telemetry",
+        "crates/telemetry",
+        &["vocab", "settings", "ledger", "access-log"],
+        // It knows requests and makes none: the binary hands it a way to post.
+        &[RUN_TIME, SYSTEM, TLS, SERVERS],
+    ),
+    system(
         "state-archive",
         "crates/state-archive",
         &["ledger", "durable-file"],
@@ -219,7 +226,7 @@ pub(crate) const WALLS: &[Wall] = &[
     system(
         "origins",
         "crates/origins",
-        &["vocab", "settings", "transport", "http-engine", "resolver"],
+        &["vocab", "settings", "telemetry", "transport", "http-engine", "resolver"],
         &[TLS],
     ),
     system(
@@ -278,6 +285,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "settings",
             "ledger",
             "access-log",
+            "telemetry",
             "rate-limit",
             "signer",
             "transport",
@@ -308,6 +316,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "perlbal-config",
             "ledger",
             "program-log",
+            "telemetry",
             "signer",
             "transport",
             "http-engine",
@@ -380,7 +389,7 @@ pub(crate) const WALLS: &[Wall] = &[
         name: "metrics-page",
         folder: "crates/metrics-page",
         floor: 4,
-        may: &["latency-histogram", "ledger", "transport", "resolver", "admin"],
+        may: &["latency-histogram", "ledger", "telemetry", "transport", "resolver", "admin"],
         never: &[TLS, HTTP],
         purity: Purity::Free,
     },
@@ -450,6 +459,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "pipeline",
             "mosdns-compat",
             "ledger",
+            "telemetry",
             "durable-file",
             "hot-restart",
             "log-sink",

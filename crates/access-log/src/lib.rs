@@ -16,6 +16,7 @@ mod template;
 pub use self::entry::{AccessLogEntry, protocol};
 pub use self::log::AccessLog;
 pub use self::pending::{LineEnd, PendingLine, RequestHead};
+pub use self::secrets::redact;
 pub use self::settings::{
     AccessLogChoice, AccessLogSettings, LogFormat, LoggedQuery, TemplateEscape,
 };

@@ -65,7 +65,7 @@ fn hex(digits: &[u8]) -> Option<u8> {
 }
 
 /// A URL or its end without the values of its query that are likely secrets.
-pub(crate) fn redact(url: &str) -> Cow<'_, str> {
+pub fn redact(url: &str) -> Cow<'_, str> {
     let Some((path, query)) = url.split_once('?') else { return url.into() };
     let name_of = |pair: &str| pair.split_once('=').map(|(name, _)| name.len());
     let is_due = |pair: &str| name_of(pair).is_some_and(|len| is_secret(&pair.as_bytes()[..len]));

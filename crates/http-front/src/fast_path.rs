@@ -3,9 +3,11 @@
 //! Nothing is allocated here but the row that the ledger keeps. It reads and decides nothing.
 //! Called by the doors' `quick`.
 
+use http_engine::fast_path::{SimpleMethod, SimpleRequest};
 use ledger::{CountedRequest, EventSubject, Ledger, RequestEvent};
 use std::cell::RefCell;
 use std::net::IpAddr;
+use telemetry::{FastSpan, RequestArrival, is_tracing, record_request};
 use vocab::{Action, Caching, Cause, Door, Now, RequestKind, Source};
 
 thread_local! {
@@ -42,6 +44,13 @@ pub struct FastPathEvent<'r> {
     pub bytes: u32,
 }
 
+/// True for a request that is in somebody's trace: whether that is continued is for the long way to
+/// say.
+#[inline]
+pub fn is_in_trace(request: &SimpleRequest<'_>) -> bool {
+    is_tracing() && request.field("traceparent").is_some()
+}
+
 /// Reads the URL that `pieces` make together. Must not be called from within `read`.
 #[inline]
 pub fn with_url<const N: usize, R>(pieces: [&str; N], read: impl FnOnce(&str) -> R) -> R {
@@ -57,22 +66,55 @@ impl FastPathEvent<'_> {
     #[inline]
     pub fn record(&self, ledger: &Ledger) {
         if !ledger.wants_row(self.action) {
-            let Self { door, action, source, took_us, status, bytes, .. } = *self;
-            return ledger.count(&CountedRequest { door, action, source, took_us, status, bytes });
+            return self.count(ledger);
         }
-        ledger.record(RequestEvent {
+        ledger.record(self.event(self.url));
+    }
+
+    /// Counts the request alone.
+    #[inline]
+    pub fn count(&self, ledger: &Ledger) {
+        let Self { door, action, source, took_us, status, bytes, .. } = *self;
+        ledger.count(&CountedRequest { door, action, source, took_us, status, bytes });
+    }
+
+    fn event(&self, url: &str) -> RequestEvent {
+        RequestEvent {
             at: self.at,
             duration_us: self.took_us,
             door: self.door,
             client: self.client,
             kind: self.kind,
-            subject: EventSubject::url(self.url),
+            subject: EventSubject::url(url),
             action: self.action,
             cause: self.cause,
             source: self.source,
             caching: self.caching,
             status: self.status,
             bytes: self.bytes,
-        });
+        }
+    }
+
+    /// Makes the span of the request and its exported row, where the settings want them; `host` is
+    /// the one that was sent. Called where [`telemetry::is_observed`].
+    #[cold]
+    pub fn observe(&self, request: &SimpleRequest<'_>, scheme: &'static str, host: &str) {
+        let built;
+        let url: &str = if self.url.is_empty() {
+            built = [scheme, "://", host, request.target()].concat();
+            &built
+        } else {
+            self.url
+        };
+        let event = self.event(url);
+        let span = FastSpan {
+            arrival: RequestArrival { door: self.door, peer: self.client, scheme },
+            method: if request.method() == SimpleMethod::Head { "HEAD" } else { "GET" },
+            host,
+            target: request.target(),
+            version: request.version(),
+            user_agent: request.text("user-agent"),
+        };
+        record_request(&event, self.bytes.into(), span.record(&event));
     }
 }

@@ -26,7 +26,7 @@ pub use crate::certificates::{
 };
 pub use crate::connection::{ConnectionContext, ConnectionSecurity};
 pub use crate::door::{HttpDoor, ServeFuture};
-pub use crate::fast_path::{FastPathEvent, with_url};
+pub use crate::fast_path::{FastPathEvent, is_in_trace, with_url};
 pub use crate::health::HealthPath;
 pub use crate::hooks::{HookSettings, HookVisit, MessageHooks};
 pub use crate::limits::{ConnectionCaps, DoorLimits};

@@ -11,6 +11,7 @@ use ledger::{EventSubject, Ledger, RequestEvent};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
+use telemetry::{ServerSpan, is_observed, record_request};
 use vocab::{Action, Caching, Cause, Door, Now, RequestKind, Source};
 
 /// The status that the ledger shows for a client that left before its answer, as nginx does.
@@ -24,6 +25,7 @@ pub struct RequestTicket {
     answer: AnswerProgress,
     on_close: Option<CloseHook>,
     line: Option<Box<PendingLine>>,
+    span: Option<Box<ServerSpan>>,
     bytes: u64,
 }
 
@@ -56,7 +58,7 @@ impl RequestTicket {
         };
         let answer = AnswerProgress::Awaited;
         let (ledger, started) = (ledger.clone(), Instant::now());
-        Self { ledger, started, event, answer, on_close: None, line: None, bytes: 0 }
+        Self { ledger, started, event, answer, on_close: None, line: None, span: None, bytes: 0 }
     }
 
     /// Has somebody else hear of the request, too, when it is over.
@@ -67,6 +69,11 @@ impl RequestTicket {
     /// Has a line written to an access log when the request is over.
     pub fn log(&mut self, line: Option<Box<PendingLine>>) {
         self.line = line;
+    }
+
+    /// Has the span of the request end when the request is over.
+    pub fn trace(&mut self, span: Option<Box<ServerSpan>>) {
+        self.span = span;
     }
 
     /// Notes the name that the client has proven.
@@ -130,6 +137,19 @@ impl RequestTicket {
     }
 }
 
+impl RequestTicket {
+    /// Ends the span, and exports a row where the settings want one.
+    #[cold]
+    fn observe(&mut self) {
+        let span = self.span.take();
+        let context = span.as_ref().map(|span| span.context());
+        if let Some(span) = span {
+            span.end(&self.event, self.bytes);
+        }
+        record_request(&self.event, self.bytes, context);
+    }
+}
+
 impl Drop for RequestTicket {
     fn drop(&mut self) {
         if self.is_unanswered() {
@@ -152,6 +172,9 @@ impl Drop for RequestTicket {
         }
         if let Some(hook) = self.on_close.take() {
             hook(&self.event);
+        }
+        if is_observed() {
+            self.observe();
         }
         let unused = EventSubject::url("");
         let subject = std::mem::replace(&mut self.event.subject, unused);

@@ -33,6 +33,7 @@ mod shared;
 mod socks4a;
 mod speak;
 mod through;
+mod traced;
 mod tunnel;
 mod versions;
 mod via;

@@ -20,6 +20,7 @@ use super::retry::{ConnectionUse, FailedRequest, SecondTry, is_retryable};
 use super::server::OriginServer;
 use super::shared::{self, BeginWith, StreamPermit};
 use super::speak::{Opened, speak_as_agreed};
+use super::traced;
 use super::versions::UsableVersions;
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
@@ -195,8 +196,21 @@ impl Origins {
     }
 }
 
-/// Sends `request` over a connection of `course` that is there, or one that `open` opens.
+/// Sends `request` over a connection of `course` that is there, or one that `open` opens; with a
+/// span of its own, where it belongs to a trace that is recorded.
 pub(super) async fn send_on(
+    course: &SendOptions,
+    mut request: Box<Request<Body>>,
+    guard: &dyn DialGuard,
+    open: impl AsyncFn(Option<OriginPlace>) -> Opened,
+) -> Result<Response<Body>, UnansweredRequest> {
+    let span = traced::begin(&mut request, &course.key.server);
+    let sent = send_untraced(course, request, guard, open).await;
+    traced::end(span, sent)
+}
+
+/// The same without a word about traces.
+async fn send_untraced(
     course: &SendOptions,
     request: Box<Request<Body>>,
     guard: &dyn DialGuard,

@@ -58,11 +58,16 @@ pub(crate) async fn wait_for(
             let (sender, receiver) = oneshot::channel();
             let done = Box::new(move |resolution| drop(sender.send(resolution)));
             let source = origin.request.source();
+            let span = origin.request.exchange_span();
             match origin.shared.resolver.submit(question, source, done) {
                 Err(_overloaded) => WaitOutcome::Failed(RunFailure::Overloaded),
-                Ok(()) => receiver
-                    .await
-                    .map_or(WaitOutcome::Failed(RunFailure::Upstream), exchange::of_upstream),
+                Ok(()) => match receiver.await {
+                    Err(_stopped) => WaitOutcome::Failed(RunFailure::Upstream),
+                    Ok(resolution) => {
+                        exchange::end_span(span, &resolution);
+                        exchange::of_upstream(resolution)
+                    }
+                },
             }
         }
         RunWait::Sleep(long) => {

@@ -5,6 +5,7 @@
 use policy::Policy;
 use std::net::IpAddr;
 use std::time::Instant;
+use telemetry::QueryTrace;
 use transport::neighbours::{self, ArrivedAt};
 use vocab::{LinkInfo, Now};
 
@@ -28,6 +29,8 @@ pub(crate) struct DnsCaller<'c> {
     pub(crate) url_path: &'c str,
     /// The client's identifier in that path; empty where there is none.
     pub(crate) client_id: &'c str,
+    /// The draw of whether it is recorded.
+    pub(crate) trace: &'c QueryTrace,
 }
 
 /// Tells how the question came, which bounds the answer.
@@ -78,6 +81,7 @@ impl DnsCaller<'_> {
             server_name: "",
             url_path: "",
             client_id: "",
+            trace: &QueryTrace::Undecided,
         }
     }
 }

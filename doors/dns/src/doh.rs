@@ -24,6 +24,7 @@ use http_engine::{Body, HttpVersions, Incoming, Limits, reply};
 use read::{AnswerForm, BodyRest, DohRefusal, DohRequest};
 use std::rc::Rc;
 use std::time::Duration;
+use telemetry::QueryTrace;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -87,8 +88,9 @@ async fn answer(
     request: Request<Incoming>,
 ) -> Response<Body> {
     let (head, mut body) = request.into_parts();
+    let trace = QueryTrace::of_request(&head.headers, peer.client);
     let answered = match read::read(line, peer, &head, &mut body).await {
-        Ok(wish) => ask(line, peer, &wish).await.and_then(|reply| shape(&wish, reply)),
+        Ok(wish) => ask(line, peer, &wish, &trace).await.and_then(|reply| shape(&wish, reply)),
         Err(why) => Err(why),
     };
     match answered {
@@ -102,6 +104,7 @@ async fn ask(
     line: &ListenerContext,
     peer: &TcpPeer,
     wish: &DohRequest,
+    trace: &QueryTrace,
 ) -> Result<Vec<u8>, DohRefusal> {
     let (send, waiting) = oneshot::channel();
     let mut reply = Vec::new();
@@ -116,6 +119,7 @@ async fn ask(
             server_name: &peer.server_name,
             url_path: &wish.path,
             client_id: &wish.client_id,
+            trace,
             ..DnsCaller::now(wish.client, peer.transport).with_link_info(&policy, || peer.local)
         };
         if wish.message.len() > crate::stream_limits::QUERY_BYTES_MAX {

@@ -3,6 +3,7 @@
 
 use pipeline::state::{RunFailure, WaitOutcome};
 use resolver::{CacheId, GroupId, Resolution, ResolveError, ResolverQuestion};
+use telemetry::UpstreamExchange;
 
 /// The resolver's form of what a run asks for.
 pub(crate) fn question(
@@ -30,4 +31,19 @@ pub(crate) fn of_upstream(resolution: Resolution) -> WaitOutcome {
             }
         }),
     }
+}
+
+/// Ends the span of an exchange.
+pub(crate) fn end_span(span: Option<Box<UpstreamExchange>>, resolution: &Resolution) {
+    let Some(span) = span else { return };
+    let failure = resolution.result.as_ref().err().map(|why| match why {
+        ResolveError::Timeout => "timeout",
+        ResolveError::Unreachable => "unreachable",
+        ResolveError::Tls => "tls",
+        ResolveError::BadAnswer => "bad_answer",
+        ResolveError::Overloaded => "overloaded",
+        ResolveError::Loop => "loop",
+        ResolveError::Stopped => "stopped",
+    });
+    span.end(&resolution.upstream, resolution.source.as_str(), failure);
 }

@@ -8,7 +8,7 @@
 use crate::branches;
 use crate::caller::DnsCaller;
 use crate::dns_request::DnsRequest;
-use crate::exchange::{of_upstream, question};
+use crate::exchange::{end_span, of_upstream, question};
 use crate::findings::RunFindings;
 use crate::finish::finish;
 use crate::pending_request::PendingRequest;
@@ -22,6 +22,7 @@ use pipeline::machine;
 use pipeline::state::{RunFailure, RunState, RunStep, RunWait, WaitOutcome};
 use resolver::QuerySource;
 use std::sync::Arc;
+use telemetry::QueryTrace;
 use transport::DrainGuard;
 use vocab::NameBuffer;
 
@@ -94,6 +95,7 @@ impl PendingQuestions {
         caller: DnsCaller<'_>,
         state: Box<RunState>,
     ) -> Box<Self> {
+        let caller = DnsCaller { trace: &QueryTrace::Unrecorded, ..caller };
         Self::new(view, message, caller, *state, RunFindings::NONE, Vec::new())
     }
 
@@ -139,8 +141,12 @@ impl PendingQuestions {
                 let question = question(group, cache, key, options);
                 let shared = Arc::clone(&self.shared);
                 let source = self.request.source();
+                let span = self.request.exchange_span();
                 let mut callback = PendingCallback(Some(self));
-                let done = Box::new(move |resolution| callback.arrive(of_upstream(resolution)));
+                let done = Box::new(move |resolution| {
+                    end_span(span, &resolution);
+                    callback.arrive(of_upstream(resolution));
+                });
                 // Without room the callback is dropped, and says so to its client.
                 let _ = shared.resolver.submit(question, source, done);
             }

@@ -7,7 +7,8 @@ use dns_wire::DnsQuery;
 use resolver::QuerySource;
 use std::net::IpAddr;
 use std::time::Instant;
-use vocab::{LinkInfo, NameBuffer, Now};
+use telemetry::{QueryTrace, UpstreamExchange};
+use vocab::{LinkInfo, NameBuffer, Now, RequestKind};
 
 /// The client's message and whence it came, for as long as anyone works on it.
 pub(crate) struct PendingRequest {
@@ -22,6 +23,7 @@ pub(crate) struct PendingRequest {
     server_name: Box<str>,
     url_path: Box<str>,
     client_id: Box<str>,
+    trace: QueryTrace,
 }
 
 impl PendingRequest {
@@ -38,6 +40,8 @@ impl PendingRequest {
             server_name: caller.server_name.into(),
             url_path: caller.url_path.into(),
             client_id: caller.client_id.into(),
+            // What waits may ask upstreams, whose spans want a parent.
+            trace: caller.trace.decided(),
         }
     }
 
@@ -52,6 +56,16 @@ impl PendingRequest {
         QuerySource::client(self.client, self.client_port)
     }
 
+    /// Begins the span of an exchange with upstreams, if the question is recorded.
+    pub(crate) fn exchange_span(&self) -> Option<Box<UpstreamExchange>> {
+        if !matches!(self.trace, QueryTrace::Recorded(_)) {
+            return None;
+        }
+        let mut text = NameBuffer::new();
+        let kind = RequestKind::Lookup(self.query(&mut text)?.qtype);
+        self.trace.exchange(kind, || text.as_name().as_str().to_owned())
+    }
+
     pub(crate) fn caller(&self) -> DnsCaller<'_> {
         DnsCaller {
             client: self.client,
@@ -64,6 +78,7 @@ impl PendingRequest {
             server_name: &self.server_name,
             url_path: &self.url_path,
             client_id: &self.client_id,
+            trace: &self.trace,
         }
     }
 }

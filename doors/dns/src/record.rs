@@ -10,6 +10,7 @@ use crate::view::RequestView;
 use dns_wire::Rcode;
 use ledger::{CountedRequest, EventSubject, RequestEvent};
 use query_log::{BlockedBy, QueryLog, QueryLogEntry};
+use telemetry::{AnsweredQuestion, record_request};
 use vocab::{Action, Caching, Cause, Door, Name, RequestKind, Source};
 
 /// Records a question that was answered.
@@ -25,25 +26,48 @@ pub(crate) fn answered(
     if let Some(log) = &view.plan.query_log {
         write_line(log, view, asked, reviewed, reply);
     }
+    if telemetry::is_observed() {
+        observe(asked, reviewed, reply);
+    }
     if !ledger.wants_row(action) {
         let (status, bytes) = (rcode_of(reply), reply.len() as u32);
         let door = Door::Dns;
         return ledger.count(&CountedRequest { door, action, source, took_us, status, bytes });
     }
-    ledger.record(RequestEvent {
+    ledger.record(event(asked, reviewed, reply, took_us));
+}
+
+/// The event of a question that was answered.
+fn event(
+    asked: &DnsRequest<'_>,
+    reviewed: &ReviewedAnswer,
+    reply: &[u8],
+    took_us: u32,
+) -> RequestEvent {
+    RequestEvent {
         at: asked.caller.now,
         duration_us: took_us,
         door: Door::Dns,
         client: asked.caller.client,
         kind: RequestKind::Lookup(asked.query.qtype),
         subject: EventSubject::name(asked.name),
-        action,
+        action: action(reviewed),
         cause: reviewed.findings.cause,
-        source,
+        source: reviewed.source,
         caching: Caching::NONE,
         status: rcode_of(reply),
         bytes: reply.len() as u32,
-    });
+    }
+}
+
+/// Makes the question's span and its exported row, where the settings want them.
+#[cold]
+fn observe(asked: &DnsRequest<'_>, reviewed: &ReviewedAnswer, reply: &[u8]) {
+    let event = event(asked, reviewed, reply, took_us(asked.caller));
+    let DnsCaller { transport, started, trace, .. } = asked.caller;
+    let question =
+        AnsweredQuestion { event: &event, transport: transport.as_str(), begun: started };
+    record_request(&event, u64::from(event.bytes), trace.end(&question));
 }
 
 /// The action that an answer came of.

@@ -17,6 +17,7 @@ use std::io;
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
+use telemetry::QueryTrace;
 use tokio::runtime::{Builder, LocalOptions};
 use transport::udp::{
     Datagram, DatagramBatch, ReceiveOutcome, ReceiveWait, UdpReceiver, UdpSocket,
@@ -147,6 +148,7 @@ fn answer(
             server_name: "",
             url_path: "",
             client_id: "",
+            trace: &QueryTrace::Undecided,
         };
         let caller = caller.with_link_info(view.policy, || Some(route.arrived_at(socket)));
         if cut {

@@ -55,7 +55,7 @@ async fn answer_boxed(
     mut request: Box<Request<Incoming>>,
 ) -> Response<Body> {
     let now = clock::now();
-    let mut ticket = GatewayTicket::open(&door.parts.ledger, &setup, caller, &request, now);
+    let mut ticket = GatewayTicket::open(&door.parts.ledger, &setup, caller, &mut request, now);
     let (reader, forwarding) = (PageReader::of(request.headers()), &setup.forwarding);
     let timeout = forwarding.limits.response_timeout;
     let rules = RequestRules { table: &setup.table, policy: &door.parts.policy };

@@ -12,6 +12,7 @@ use http_engine::Incoming;
 use http_front::RequestTicket;
 use ledger::Ledger;
 use std::ops::{Deref, DerefMut};
+use telemetry::{RequestArrival, ServerSpan};
 use vocab::{Door, Now};
 
 /// The ticket of a request, with the places that it gives back with the last byte.
@@ -27,12 +28,14 @@ impl GatewayTicket {
         ledger: &Ledger,
         setup: &GatewaySetup,
         caller: &ClientConnection,
-        request: &Request<Incoming>,
+        request: &mut Request<Incoming>,
         at: Now,
     ) -> Self {
         let mut ticket = RequestTicket::open(ledger, Door::Gateway, at, caller.peer());
+        let (door, peer, scheme) = (Door::Gateway, caller.peer(), caller.scheme());
+        ticket.trace(ServerSpan::begin(request, RequestArrival { door, peer, scheme }));
         let log = setup.access_log.as_ref();
-        ticket.log(PendingLine::begin(log, request, caller.scheme(), at));
+        ticket.log(PendingLine::begin(log, &*request, scheme, at));
         Self { permits: Vec::new(), ticket }
     }
 

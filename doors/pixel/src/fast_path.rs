@@ -12,7 +12,7 @@ use crate::door::PixelDoor;
 use http::Method;
 use http_engine::fast_path::{FastPath, FastReply, SimpleRequest};
 use http_engine::{authority, kind};
-use http_front::{FastPathEvent, page_text, with_url};
+use http_front::{FastPathEvent, is_in_trace, page_text, with_url};
 use null_answers::{
     AnswerAudience, NullAnswer, RequestHints, WrittenNull, frame_context, select_answer, write,
 };
@@ -40,6 +40,9 @@ struct AnswerNotes {
 
 impl FastPath for PixelFastPath {
     fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
+        if is_in_trace(request) {
+            return FastReply::Decline;
+        }
         let authority = request.host().unwrap_or("");
         // Browsers send names in lower case; any other way is `request`'s to read.
         let Ok(host) = Name::from_lowercase(authority::host(authority)) else {
@@ -99,11 +102,18 @@ impl PixelFastPath {
         let written = write(&null, connection.carrier(), request, out)?;
         // record
         connection.note_request(&self.door, &method);
-        self.record(&null, url, &AnswerNotes { now, started, kind, verdict, written });
+        let notes = AnswerNotes { now, started, kind, verdict, written };
+        self.record(&null, request, url, &notes);
         Some(())
     }
 
-    fn record(&self, null: &NullAnswer<'_>, url: &str, told: &AnswerNotes) {
+    fn record(
+        &self,
+        null: &NullAnswer<'_>,
+        request: &SimpleRequest<'_>,
+        url: &str,
+        told: &AnswerNotes,
+    ) {
         self.door.counters.one(Count::Quick);
         self.door.counters.answered(null);
         let AnswerNotes { now, started, kind, verdict, written } = *told;
@@ -124,5 +134,8 @@ impl PixelFastPath {
             bytes: written.bytes,
         };
         event.record(&self.door.parts.ledger);
+        if telemetry::is_observed() {
+            event.observe(request, self.connection.context.scheme(), request.host().unwrap_or(""));
+        }
     }
 }

@@ -99,7 +99,7 @@ pub(crate) async fn answer(
     mut request: Request<Incoming>,
 ) -> Response<Body> {
     let now = clock::now();
-    let mut ticket = PixelTicket::open(door, now, connection.client());
+    let mut ticket = PixelTicket::begin(door, now, connection, &mut request);
 
     // read
     let upgrade = request.headers().contains_key(UPGRADE).then(|| upgrade::on(&mut request));

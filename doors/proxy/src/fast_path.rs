@@ -12,7 +12,7 @@ use crate::setup::ProxySetup;
 use access_log::{AccessLog, AccessLogEntry, protocol};
 use http_engine::fast_path::{FastPath, FastReply, SimpleMethod, SimpleRequest, TargetForm};
 use http_engine::{authority, kind};
-use http_front::{FastPathEvent, page_of_fields, with_url};
+use http_front::{FastPathEvent, is_in_trace, page_of_fields, with_url};
 use std::sync::Arc;
 use std::time::Instant;
 use transport::clock;
@@ -29,6 +29,9 @@ impl FastPath for ProxyFastPath {
 
     fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
         let setup = self.door.setup();
+        if is_in_trace(request) {
+            return FastReply::Decline;
+        }
         let authority = request.host().unwrap_or("");
         // Browsers send names in lower case; any other way is `request`'s to read.
         let Ok(host) = Name::from_lowercase(authority::host(authority)) else {
@@ -111,6 +114,9 @@ impl ProxyFastPath {
             self.log(log, request, host, &event);
         }
         event.record(&self.door.parts.ledger);
+        if telemetry::is_observed() {
+            event.observe(request, self.connection.context.scheme(), request.host().unwrap_or(""));
+        }
         Some(written.reply)
     }
 

@@ -32,6 +32,7 @@ use ledger::EventSubject;
 use origins::{Blame, BodyEnd, DialError, MeteredBody, Origin, SendError};
 use std::pin::pin;
 use std::sync::Arc;
+use telemetry::{RequestArrival, ServerSpan};
 use transport::clock;
 use vocab::{Action, Door, Now, RequestKind, Source};
 
@@ -64,7 +65,7 @@ pub(crate) async fn answer(
     caller: &Arc<ProxyConnection>,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
-    let (now, mut ticket) = open_ticket(door, &setup, caller, &request);
+    let (now, mut ticket) = open_ticket(door, &setup, caller, &mut request);
 
     // read
     let mut wish = match ProxyRequest::read(door, &setup, caller, &request, now).await {
@@ -134,12 +135,12 @@ fn open_ticket(
     door: &ProxyDoor,
     setup: &ProxySetup,
     caller: &ProxyConnection,
-    request: &Request<Incoming>,
+    request: &mut Request<Incoming>,
 ) -> (Now, RequestTicket) {
-    let now = clock::now();
-    let mut ticket = RequestTicket::open(&door.parts.ledger, Door::Proxy, now, caller.client());
-    let log = setup.access_log.as_ref();
-    let mut line = PendingLine::begin(log, request, caller.context.scheme(), now);
+    let (now, peer, scheme) = (clock::now(), caller.client(), caller.context.scheme());
+    let mut ticket = RequestTicket::open(&door.parts.ledger, Door::Proxy, now, peer);
+    ticket.trace(ServerSpan::begin(request, RequestArrival { door: Door::Proxy, peer, scheme }));
+    let mut line = PendingLine::begin(setup.access_log.as_ref(), &*request, scheme, now);
     if let Some(line) = &mut line {
         line.at_proxy(request.uri());
     }

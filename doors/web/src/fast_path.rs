@@ -21,8 +21,7 @@ use http::{HeaderValue, Method};
 use http_engine::conditional::{Precondition, precondition};
 use http_engine::fast_path::{FastPath, FastReply, SimpleMethod, SimpleRequest};
 use http_engine::{authority, kind};
-use http_front::{FastPathEvent, page_of_fields, with_url};
-use ledger::CountedRequest;
+use http_front::{FastPathEvent, is_in_trace, page_of_fields, with_url};
 use policy::{Ask, Policy, Verdict};
 use std::sync::Arc;
 use std::time::Instant;
@@ -71,7 +70,7 @@ struct WrittenFile {
 
 impl FastPath for WebFastPath {
     fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
-        if NOT_SIMPLE.iter().any(|name| request.field(name).is_some()) {
+        if NOT_SIMPLE.iter().any(|name| request.field(name).is_some()) || is_in_trace(request) {
             return FastReply::Decline;
         }
         let authority = request.host().unwrap_or("");
@@ -155,33 +154,29 @@ impl WebFastPath {
             self.log(log, request, host, &written, FastTime { at: now, took_us });
         }
         let ledger = &self.0.door.parts.ledger;
-        let source = Source::File;
-        match asked {
-            None => ledger.count(&CountedRequest {
-                door: vocab::Door::Web,
-                action: verdict.action,
-                source,
-                took_us,
-                status: written.status,
-                bytes: written.bytes,
-            }),
-            Some(asked) => {
-                let event = FastPathEvent {
-                    at: now,
-                    took_us,
-                    door: vocab::Door::Web,
-                    client: self.0.client(),
-                    kind: asked.kind,
-                    url: asked.url,
-                    action: verdict.action,
-                    cause: verdict.cause,
-                    source,
-                    caching: Caching::NONE,
-                    status: written.status,
-                    bytes: written.bytes,
-                };
-                event.record(ledger);
-            }
+        let is_row = asked.is_some();
+        let asked = asked.unwrap_or(RuleInput { url: "", kind: RequestKind::Other, page: None });
+        let event = FastPathEvent {
+            at: now,
+            took_us,
+            door: vocab::Door::Web,
+            client: self.0.client(),
+            kind: asked.kind,
+            url: asked.url,
+            action: verdict.action,
+            cause: verdict.cause,
+            source: Source::File,
+            caching: Caching::NONE,
+            status: written.status,
+            bytes: written.bytes,
+        };
+        if is_row {
+            event.record(ledger);
+        } else {
+            event.count(ledger);
+        }
+        if telemetry::is_observed() {
+            event.observe(request, self.0.context.scheme(), request.host().unwrap_or(""));
         }
         written.reply
     }

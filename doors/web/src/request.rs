@@ -26,6 +26,7 @@ use http_front::{HookVisit, MessageHooks, RequestTicket, host_of, page_of, targe
 use ledger::EventSubject;
 use policy::{Ask, Policy, RuleText, Verdict};
 use std::sync::Arc;
+use telemetry::{RequestArrival, ServerSpan};
 use transport::clock;
 use vocab::{Action, DomainName, Door, Name, Now, RequestKind, Source};
 
@@ -43,11 +44,13 @@ struct WebRequest {
 pub(crate) async fn answer(
     door: &Arc<WebDoor>,
     connection: &Arc<WebConnection>,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
 ) -> Response<Body> {
     let WebConnection { table, context, .. } = &**connection;
     let (now, client) = (clock::now(), connection.client());
     let mut ticket = RequestTicket::open(&door.parts.ledger, Door::Web, now, client);
+    let arrival = RequestArrival { door: Door::Web, peer: client, scheme: context.scheme() };
+    ticket.trace(ServerSpan::begin(&mut request, arrival));
 
     // read
     let (mut head, body) = request.into_parts();
