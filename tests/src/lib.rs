@@ -10,6 +10,7 @@
 
 pub mod browser;
 pub mod clients;
+pub mod collector;
 pub mod compare_pack;
 pub mod list_server;
 pub mod namespace;

@@ -77,6 +77,8 @@ pub struct ConfigFile {
     pub ledger: ledger::Settings,
     /// The program's own log.
     pub log: program_log::ProgramLogSettings,
+    /// Traces, metrics and logs for an OpenTelemetry collector.
+    pub telemetry: telemetry::TelemetrySettings,
 }
 
 impl ConfigFile {

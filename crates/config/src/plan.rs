@@ -66,6 +66,7 @@ impl Plan {
             section(door.door.as_str(), (door.warnings)(&self.file));
         }
         section("admin", self.file.admin.warnings());
+        section("telemetry", self.file.telemetry.warnings());
         section("policy", interfaces_at_tproxy(&self.file));
         warnings.into_iter().map(|it| self.locate(it)).collect()
     }
@@ -210,6 +211,7 @@ pub(crate) fn plan(
     section("admin", file.admin.check());
     section("ledger", file.ledger.check());
     section("log", file.log.check());
+    section("telemetry", file.telemetry.check());
     complaints.extend(clashing_addresses(&file));
     complaints.extend(pixel_without_door(&file));
     complaints.extend(any_name_without_signer(&file));

@@ -63,6 +63,8 @@ pub(crate) fn value<'k>(value: &Json, keys: impl Iterator<Item = &'k str>) -> Js
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ValueSecrecy {
     Open,
+    /// Of a collector's section, where each field may let somebody in, whatever its name.
+    Collector,
     Secret,
 }
 
@@ -71,7 +73,12 @@ impl ValueSecrecy {
         let key = key.to_ascii_lowercase();
         let names_one =
             SECRET_KEYS.iter().any(|part| key.contains(part)) && !OPEN_KEYS.contains(&key.as_str());
-        if names_one { Self::Secret } else { self }
+        match (self, key.as_str()) {
+            _ if names_one => Self::Secret,
+            (Self::Collector, "headers") => Self::Secret,
+            (Self::Open, "otlp") => Self::Collector,
+            (Self::Open | Self::Collector | Self::Secret, _) => self,
+        }
     }
 }
 
@@ -164,6 +171,14 @@ mod tests {
         assert_eq!(one, serde_json::json!("…"));
         let open = serde_json::json!({ "listen": ["http://[::1]:80"], "pool": "a" });
         assert_eq!(value(&open, ["gateway"].into_iter()), open);
+    }
+
+    #[test]
+    fn every_field_of_a_collector_is_hidden_whatever_its_name() {
+        let shown = text("telemetry: { otlp: { headers: { x-team: s3cret }, timeout: 10s } }\n");
+        assert_eq!(shown, "telemetry: { otlp: { headers: { x-team: … }, timeout: 10s } }\n");
+        let one = value(&serde_json::json!("s"), ["telemetry", "otlp", "headers", "x"].into_iter());
+        assert_eq!(one, serde_json::json!("…"));
     }
 
     #[test]

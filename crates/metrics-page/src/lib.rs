@@ -13,6 +13,7 @@ mod pools;
 mod process;
 mod reloads;
 mod stores;
+mod telemetry_exports;
 mod upstreams;
 
 pub use certificates::{CertificateEnds, ServedCertificate};
@@ -24,4 +25,5 @@ pub use pools::{PoolFigures, PoolRow, ServerRow};
 pub use process::{BuildFacts, ProcessFigures};
 pub use reloads::{ReloadFigures, ReloadRecord};
 pub use stores::StoreFigures;
+pub use telemetry_exports::ExportFigures;
 pub use upstreams::UpstreamFigures;

@@ -10,5 +10,5 @@ mod logger;
 mod repeats;
 mod settings;
 
-pub use self::logger::{OpenedLog, finish, is_started, open, part_log};
+pub use self::logger::{LogMirror, OpenedLog, finish, is_started, mirror, open, part_log};
 pub use self::settings::{LogForm, LogLevel, LogPart, ProgramLogSettings};

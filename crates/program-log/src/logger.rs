@@ -11,7 +11,7 @@ use log::{LevelFilter, Log, Metadata, Record};
 use log_sink::{LogDestination, LogSink, SyslogChoice};
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use vocab::Complaint;
 
@@ -20,6 +20,17 @@ static LOGGER: ProgramLogger = ProgramLogger {
     recent: Mutex::new(None),
     repeated: Condvar::new(),
 };
+
+/// A second reader of everything that is written: level, part, text.
+pub type LogMirror = fn(log::Level, &'static str, &str);
+
+static MIRROR: OnceLock<LogMirror> = OnceLock::new();
+
+/// Has `mirror` told of everything that is written from now on. It must not log; the first one
+/// stays.
+pub fn mirror(mirror: LogMirror) {
+    let _ = MIRROR.set(mirror);
+}
 
 /// The logger of the process.
 struct ProgramLogger {
@@ -243,6 +254,9 @@ impl LoggerState {
             MessageForm::Entry => journal_entry(message),
         };
         self.sink.write_now(line, severity(message.level));
+        if let Some(mirror) = MIRROR.get() {
+            mirror(message.level, message.target, &message.text);
+        }
     }
 }
 

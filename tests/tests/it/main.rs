@@ -68,6 +68,7 @@ mod start_and_stop;
 mod structured_errors;
 mod subscriptions;
 mod taken_over;
+mod telemetry;
 mod transparent;
 mod upgrade;
 mod walls;

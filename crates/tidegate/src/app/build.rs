@@ -102,6 +102,7 @@ pub(super) fn start(
     }
     app.restore_caches(plan);
     app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
+    app.export(plan);
     app.report_lists(plan);
     app.open_admin().map_err(|why| cannot(&why))?;
     // Token, ledger and keys have been made meanwhile.

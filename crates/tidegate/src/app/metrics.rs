@@ -17,8 +17,8 @@ use ledger::prometheus_client::metrics::MetricType;
 use ledger::prometheus_client::metrics::counter::ConstCounter;
 use ledger::prometheus_client::metrics::gauge::ConstGauge;
 use metrics_page::{
-    BuildFacts, CertificateEnds, ConnectionFigures, DoorConnections, FetchedRow, ListFigures,
-    ListRow, LogFigures, PoolFigures, ProcessFigures, ServedCertificate, StoreFigures,
+    BuildFacts, CertificateEnds, ConnectionFigures, DoorConnections, ExportFigures, FetchedRow,
+    ListFigures, ListRow, LogFigures, PoolFigures, ProcessFigures, ServedCertificate, StoreFigures,
     UpstreamFigures,
 };
 use policy::UnfitList;
@@ -79,6 +79,7 @@ pub(super) fn collectors(app: &RunningApp) -> Vec<Arc<dyn Collector>> {
         Arc::new(upstreams),
         Arc::new(PoolFigures(pools)),
         Arc::new(StoreFigures(stores::stores(app))),
+        Arc::new(ExportFigures(telemetry::counts())),
     ];
     all.extend(app.pixel_figures());
     all

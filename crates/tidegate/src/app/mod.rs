@@ -34,6 +34,7 @@ mod settings;
 mod shared_tables;
 pub(crate) mod signer;
 mod stores;
+mod telemetry;
 pub(crate) mod upgrade;
 mod watchdog;
 pub(crate) mod why;
@@ -307,6 +308,7 @@ async fn stop(app: &RunningApp) {
         log::warn!(target: "program", "{} connections were still open and are cut", open.0);
     }
     app.close_console();
+    telemetry::finish();
     app.ledger.close();
 }
 

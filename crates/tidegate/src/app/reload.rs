@@ -68,6 +68,7 @@ impl RunningApp {
         self.apply(&mut running, plan).map_err(|why| lines(why.to_string()))?;
         succession.keep();
         log.take_over();
+        self.export(&running.plan);
         let (lists, rules) = self.swap(policy, before);
         // Files are opened anew by every reload.
         log_sink::reopen_all();
