@@ -4,12 +4,13 @@
 //! `instructions NAME COUNT` calls one of them COUNT times and prints what it made of it. `gate.py`
 //! runs it under a counter with two counts; the difference is what the calls alone cost, whatever
 //! starting costs. It measures no time, opens no socket, and draws its names from a fixed seed.
-//! `fields`, `lane` and `stored` hold what is HTTP's.
+//! `fields`, `lane`, `stored` and `traces` hold what is HTTP's.
 
 mod fields;
 mod lane;
 mod names;
 mod stored;
+mod traces;
 
 use dns_wire::{DnsQuery, KeyBuffer, WireAnswer};
 use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy};
@@ -38,6 +39,7 @@ const FUNCTIONS: &[(&str, fn(usize) -> usize)] = &[
     ("cache-hit", lane::cache_hit),
     ("store-look-up", stored::look_up),
     ("freshness", stored::freshness),
+    ("trace-dormant", traces::dormant),
 ];
 
 fn main() -> ExitCode {
