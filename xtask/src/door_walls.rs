@@ -1,4 +1,5 @@
-//! The walls that the doors have in common, and what stands below them.
+//! The walls that the doors have in common, what stands below them, and what the program above
+//! them may name.
 //!
 //! Part of [`crate::walls`].
 
@@ -60,6 +61,55 @@ pub(crate) const BELOW_DOORS: &[&str] = &[
 /// The five, which must not name one another.
 pub(crate) const DOORS: &[&str] =
     &["door-dns", "door-pixel", "door-proxy", "door-web", "door-gateway"];
+
+/// Crates that the program may name: it puts them together.
+pub(crate) const PROGRAM: &[&str] = &[
+    "vocab",
+    "settings",
+    "policy",
+    "dns-wire",
+    "pipeline",
+    "mosdns-compat",
+    "ledger",
+    "telemetry",
+    "durable-file",
+    "hot-restart",
+    "log-sink",
+    "program-log",
+    "sandbox",
+    "signer",
+    "transport",
+    "http-engine",
+    "file-access",
+    "resolver",
+    "origins",
+    "fetch",
+    "command-pages",
+    "service-unit",
+    "download",
+    "http-front",
+    "scripting",
+    "wasm-filters",
+    "config",
+    "config-imports",
+    "admin",
+    "line-console",
+    "command-output",
+    "control-client",
+    "metrics-page",
+    "diagnosis",
+    "state-archive",
+    "state-folder",
+    "policy-lists",
+    "replay",
+    "start-privileges",
+    "terminal-text",
+    "door-dns",
+    "door-pixel",
+    "door-proxy",
+    "door-web",
+    "door-gateway",
+];
 
 /// A door.
 pub(crate) const fn door(name: &'static str, folder: &'static str) -> Wall {
