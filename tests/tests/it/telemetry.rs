@@ -174,9 +174,9 @@ fn a_server_that_does_not_answer_is_a_span_with_its_error() {
     let collector = Collector::start();
     let origin = Origin::start(&[("/", Page::new("text/plain", "origin"))]);
     let front = Tidegate::start(&format!(
-        "gateway:\n  listen: [\"http://127.0.0.1:0\"]\n  pools: {{ a: {{ servers: \
-         [\"http://127.0.0.1:9\", \"http://{}\"], balance: round_robin }} }}\n  routes: [{{ pool: \
-         a }}]\n{}",
+        "admin: {{ listen: \"127.0.0.1:0\" }}\ngateway:\n  listen: [\"http://127.0.0.1:0\"]\n  \
+         pools: {{ a: {{ servers: [\"http://127.0.0.1:9\", \"http://{}\"], balance: round_robin }} \
+         }}\n  routes: [{{ pool: a }}]\n{}",
         origin.address,
         otlp(&collector, "traces: {}, compression: gzip")
     ));
