@@ -91,8 +91,8 @@ pub trait ProgramControl: Send + Sync + 'static {
     /// read, and takes that over as a reload does; or says why not, and changes nothing.
     fn change_profiles(&self, change: &ProfileChange) -> Result<ReloadOutcome, SettingsRefusal>;
 
-    /// Returns what is known of the device with this address.
-    fn device(&self, client: IpAddr, now: Now) -> DeviceInfo;
+    /// Returns what is known of the devices with these addresses, in their order.
+    fn devices(&self, clients: &[IpAddr], now: Now) -> Vec<DeviceInfo>;
 
     /// Own rules.
     fn own_rules(&self) -> Result<OwnRules, SettingsRefusal>;

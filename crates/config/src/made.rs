@@ -127,9 +127,8 @@ impl MadeSettings {
 
     /// Names of the items that were made here; none of a file that cannot be read.
     pub fn names(&self, of: MadeItems) -> Vec<String> {
-        let tree = self.tree().ok();
-        let items = tree.as_ref().map_or(&[][..], |tree| items(tree, of.key()));
-        items.iter().filter_map(name_of).collect()
+        let items = self.items(of);
+        items.iter().filter_map(|item| item["name"].as_str().map(str::to_owned)).collect()
     }
 
     /// Items that were made here, as they stand there; none of a file that cannot be read.

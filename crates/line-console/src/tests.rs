@@ -133,7 +133,7 @@ impl ProgramControl for Program {
     fn change_profiles(&self, _: &ProfileChange) -> Result<ReloadOutcome, SettingsRefusal> {
         unreachable!()
     }
-    fn device(&self, _: IpAddr, _: Now) -> DeviceInfo {
+    fn devices(&self, _: &[IpAddr], _: Now) -> Vec<DeviceInfo> {
         unreachable!()
     }
     fn own_rules(&self) -> Result<OwnRules, SettingsRefusal> {

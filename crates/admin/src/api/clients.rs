@@ -6,8 +6,8 @@ use super::counts::{range, time_point, top_line};
 use super::{ApiRequest, ApiState};
 use crate::iso::iso;
 use crate::model::{
-    ActivityQuery, ApiProblem, ClientActivity, ClientHold, ClientInfo, ClientTable, EVERY_NAME,
-    OverrideInfo, RangeQuery,
+    ActivityQuery, ApiProblem, ClientActivity, ClientHold, ClientInfo, ClientTable, DeviceInfo,
+    EVERY_NAME, OverrideInfo, RangeQuery,
 };
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
@@ -79,11 +79,13 @@ fn shape(app: &ApiState, page: &ledger::ClientPage, now: Now) -> ClientTable {
         all.filter_map(move |it| Some((it.client.clone()?, ClientHold::of(&it, action))))
     };
     let held: HashMap<String, ClientHold> = held(Action::Pass).chain(held(Action::Block)).collect();
-    let info = |line: &ledger::ClientLine| {
+    let addresses: Vec<IpAddr> = page.lines.iter().map(|line| line.client).collect();
+    let devices = app.control.devices(&addresses, now);
+    let info = |(line, device): (&ledger::ClientLine, DeviceInfo)| {
         let client = line.client.to_string();
         let trust = trust.get(&client).map_or("unknown", String::as_str).to_owned();
         ClientInfo {
-            device: app.control.device(line.client, now),
+            device,
             requests: line.passed + line.blocked,
             blocked: line.blocked,
             first_at: iso(line.first_ms),
@@ -93,5 +95,5 @@ fn shape(app: &ApiState, page: &ledger::ClientPage, now: Now) -> ClientTable {
             client,
         }
     };
-    ClientTable { clients: page.lines.iter().map(info).collect(), more: page.more }
+    ClientTable { clients: page.lines.iter().zip(devices).map(info).collect(), more: page.more }
 }

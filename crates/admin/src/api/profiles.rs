@@ -43,7 +43,7 @@ pub(crate) async fn set_profile(
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
     let Json(ProfileUpdate { revision, was, profile }) = sent?;
     let edit = ItemChange::Put { was, item: settings_of(profile)? };
-    change(&app, ProfileChange { revision, kind: ItemKind::Profile, edit }).await
+    changed(&app, ItemKind::Profile, revision, edit).await
 }
 
 /// Takes a profile away that was made here: its clients are as everybody else.
@@ -58,8 +58,7 @@ pub(crate) async fn remove_profile(
     sent: Result<Json<ItemRemoval>, JsonRejection>,
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
     let Json(ItemRemoval { revision, name }) = sent?;
-    let edit = ItemChange::Remove(name);
-    change(&app, ProfileChange { revision, kind: ItemKind::Profile, edit }).await
+    changed(&app, ItemKind::Profile, revision, ItemChange::Remove(name)).await
 }
 
 /// Makes a group, or changes one that was made here, and puts it in force.
@@ -76,7 +75,7 @@ pub(crate) async fn set_group(
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
     let Json(GroupUpdate { revision, was, group }) = sent?;
     let edit = ItemChange::Put { was, item: settings_of(group)? };
-    change(&app, ProfileChange { revision, kind: ItemKind::Group, edit }).await
+    changed(&app, ItemKind::Group, revision, edit).await
 }
 
 /// Takes a group away that was made here.
@@ -92,14 +91,17 @@ pub(crate) async fn remove_group(
     sent: Result<Json<ItemRemoval>, JsonRejection>,
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
     let Json(ItemRemoval { revision, name }) = sent?;
-    let edit = ItemChange::Remove(name);
-    change(&app, ProfileChange { revision, kind: ItemKind::Group, edit }).await
+    changed(&app, ItemKind::Group, revision, ItemChange::Remove(name)).await
 }
 
-async fn change(
+/// Has the program do it.
+async fn changed(
     app: &Arc<ApiState>,
-    change: ProfileChange,
+    kind: ItemKind,
+    revision: String,
+    edit: ItemChange,
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
+    let change = ProfileChange { revision, kind, edit };
     Ok(Json(app.ask(move |app| app.control.change_profiles(&change)).await??))
 }
 

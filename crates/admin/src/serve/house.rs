@@ -138,8 +138,9 @@ impl ProgramControl for Program {
         }
         Ok(ReloadOutcome::default())
     }
-    fn device(&self, _: IpAddr, _: Now) -> DeviceInfo {
-        DeviceInfo { profile: "default".into(), ..DeviceInfo::default() }
+    fn devices(&self, clients: &[IpAddr], _: Now) -> Vec<DeviceInfo> {
+        let device = DeviceInfo { profile: "default".into(), ..DeviceInfo::default() };
+        vec![device; clients.len()]
     }
     fn own_rules(&self) -> Result<OwnRules, SettingsRefusal> {
         Ok(OwnRules { text: "||a.example^".into(), revision: "1".into() })

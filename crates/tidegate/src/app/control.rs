@@ -372,8 +372,8 @@ impl ProgramControl for ControlHandle {
         self.0.change_profiles(change)
     }
 
-    fn device(&self, client: IpAddr, now: Now) -> model::DeviceInfo {
-        self.0.device(client, now)
+    fn devices(&self, clients: &[IpAddr], now: Now) -> Vec<model::DeviceInfo> {
+        self.0.devices(clients, now)
     }
 
     fn own_rules(&self) -> Result<model::OwnRules, SettingsRefusal> {

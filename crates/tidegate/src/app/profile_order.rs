@@ -12,7 +12,11 @@ pub(super) fn hidden(plan: &Plan, made: &MadeSettings, changes: &[MadeChange]) -
     let put = changes.iter().find_map(|change| match change {
         MadeChange::Add(MadeItems::Clients, item)
         | MadeChange::Replace(MadeItems::Clients, _, item) => item["name"].as_str(),
-        _ => None,
+        MadeChange::Add(MadeItems::Lists | MadeItems::Groups, _)
+        | MadeChange::Replace(MadeItems::Lists | MadeItems::Groups, ..)
+        | MadeChange::Remove(..)
+        | MadeChange::SwitchOff(_)
+        | MadeChange::SwitchOn(_) => None,
     })?;
     let clients = &plan.file.policy.clients;
     let place = clients.iter().position(|client| client.name == put)?;

@@ -12,6 +12,7 @@ use config::{MadeChange, MadeItems, MadeSettings, Plan};
 use policy::{ClientIdentity, ClientSettings};
 use serde::Serialize;
 use serde_json::Value as Json;
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
 use vocab::{LinkInfoNeeds, MacAddress, Now};
@@ -73,18 +74,21 @@ impl RunningApp {
         self.change_made(&changes)
     }
 
-    /// The device with this address, as far as it is known.
-    pub(super) fn device(&self, client: IpAddr, now: Now) -> DeviceInfo {
+    /// The devices with these addresses, as far as they are known.
+    pub(super) fn devices(&self, clients: &[IpAddr], now: Now) -> Vec<DeviceInfo> {
         let needs = LinkInfoNeeds { mac: true, interface: false };
-        let link = transport::neighbours::of(needs, client, || None, now);
-        let who: ClientIdentity<'_> = link.into();
-        let policy = self.policy.load();
-        DeviceInfo {
-            name: local_name(&self.plan(), client),
-            mac: link.mac.map(|mac| mac.to_string()),
-            mac_random: link.mac.is_some_and(MacAddress::is_local),
-            profile: policy.profile_of(client, Some(&who)).to_owned(),
-        }
+        let (policy, names) = (self.policy.load(), local_names(&self.plan()));
+        let device = |client: &IpAddr| {
+            let link = transport::neighbours::of(needs, *client, || None, now);
+            let who: ClientIdentity<'_> = link.into();
+            DeviceInfo {
+                name: names.get(client).cloned(),
+                mac: link.mac.map(|mac| mac.to_string()),
+                mac_random: link.mac.is_some_and(MacAddress::is_local),
+                profile: policy.profile_of(*client, Some(&who)).to_owned(),
+            }
+        };
+        clients.iter().map(device).collect()
     }
 }
 
@@ -114,15 +118,22 @@ fn json_of(settings: &impl Serialize) -> Json {
     serde_json::to_value(settings).unwrap_or_default()
 }
 
-/// The first name that the records of the DNS door give an address.
-fn local_name(plan: &Plan, client: IpAddr) -> Option<String> {
-    let records = plan.file.dns.as_ref()?.local.iter();
-    let name = |record: &String| {
+/// The first name that the records of the DNS door give each address.
+fn local_names(plan: &Plan) -> HashMap<IpAddr, String> {
+    let mut names = HashMap::new();
+    for record in plan.file.dns.iter().flat_map(|dns| &dns.local) {
         let mut words = record.split_whitespace();
-        let (name, kind, value) = (words.next()?, words.next()?, words.next()?);
+        let (Some(name), Some(kind), Some(value)) = (words.next(), words.next(), words.next())
+        else {
+            continue;
+        };
         let is_address = matches!(kind.to_ascii_uppercase().as_str(), "A" | "AAAA");
-        let is_its = is_address && value.parse::<IpAddr>().is_ok_and(|it| it == client);
-        (is_its && !name.starts_with("||")).then(|| name.trim_end_matches('.').to_owned())
-    };
-    { records }.find_map(name)
+        if let Ok(address) = value.parse::<IpAddr>()
+            && is_address
+            && !name.starts_with("||")
+        {
+            names.entry(address).or_insert_with(|| name.trim_end_matches('.').to_owned());
+        }
+    }
+    names
 }
