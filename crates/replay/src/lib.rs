@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use vocab::{Action, Name, Now};
 
-/// Different names that are told apart; requests for others are counted alone.
+/// Different names that are told apart, for each way; requests for others are counted alone.
 const NAMES_MAX: usize = 1 << 16;
 /// Clients that are named beside a name.
 const CLIENTS_MAX: usize = 5;
@@ -22,8 +22,12 @@ pub struct RequestReplay<'p> {
     now: &'p Policy,
     then: &'p Policy,
     counts: ReplayCounts,
-    changed: HashMap<Box<str>, ChangedName, RandomState>,
+    blocked: ChangedNames,
+    passed: ChangedNames,
 }
+
+/// Names whose verdict changes one way: a name may be blocked for one client and pass for another.
+type ChangedNames = HashMap<Box<str>, ChangedName, RandomState>;
 
 /// Counts of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -78,7 +82,13 @@ pub struct ReplayReport {
 impl<'p> RequestReplay<'p> {
     /// Begins with the policy that is `now` and the one that would be `then`.
     pub fn new(now: &'p Policy, then: &'p Policy) -> Self {
-        Self { now, then, counts: ReplayCounts::default(), changed: HashMap::default() }
+        Self {
+            now,
+            then,
+            counts: ReplayCounts::default(),
+            blocked: ChangedNames::default(),
+            passed: ChangedNames::default(),
+        }
     }
 
     /// Judges one request, at the moment at which it was made.
@@ -102,17 +112,23 @@ impl<'p> RequestReplay<'p> {
         if now.action == then.action {
             return;
         }
-        let (action, count, policy, verdict) = match then.action {
-            Action::Block => (ChangedAction::Block, &mut self.counts.blocked, self.then, then),
-            Action::Pass => (ChangedAction::Pass, &mut self.counts.passed, self.now, now),
+        // The rule that blocks is told, whichever of the two has it.
+        let (action, names, policy, verdict) = match then.action {
+            Action::Block => {
+                self.counts.blocked += 1;
+                (ChangedAction::Block, &mut self.blocked, self.then, then)
+            }
+            Action::Pass => {
+                self.counts.passed += 1;
+                (ChangedAction::Pass, &mut self.passed, self.now, now)
+            }
         };
-        *count += 1;
-        if let Some(known) = self.changed.get_mut(request.host) {
+        if let Some(known) = names.get_mut(request.host) {
             known.requests += 1;
             if known.clients.len() < CLIENTS_MAX && !known.clients.contains(&request.client) {
                 known.clients.push(request.client);
             }
-        } else if self.changed.len() < NAMES_MAX {
+        } else if names.len() < NAMES_MAX {
             let rule = verdict.cause.rule().and_then(|rule| policy.rule_text(rule, host));
             let text = |it: policy::RuleText| format!("{}:{} {}", it.list, it.line, it.text);
             let entry = ChangedName {
@@ -122,13 +138,14 @@ impl<'p> RequestReplay<'p> {
                 clients: vec![request.client],
                 rule: rule.map(text),
             };
-            self.changed.insert(request.host.into(), entry);
+            names.insert(request.host.into(), entry);
         }
     }
 
     /// Ends it: the names with most requests, at most `n`.
     pub fn report(self, n: usize) -> ReplayReport {
-        let mut names: Vec<_> = self.changed.into_values().collect();
+        let mut names: Vec<_> =
+            self.blocked.into_values().chain(self.passed.into_values()).collect();
         names
             .sort_unstable_by(|a, b| b.requests.cmp(&a.requests).then_with(|| a.name.cmp(&b.name)));
         let more = names.len().saturating_sub(n);

@@ -9,7 +9,7 @@ use tidegate_tests::tidegate::Tidegate;
 const YAML: &str = r#"
 policy:
   lists: [{ name: ads, rules: ["||ads.example^", "||old.example^"] }]
-  default: { otherwise: pass }
+  clients: [{ name: once, match: [127.0.0.5], lists: [] }]
 dns: { listen: ["udp://127.0.0.1:0"], upstreams: ["udp://127.0.0.1:9"], timeout: 100ms }
 admin: { listen: "127.0.0.1:0" }
 "#;
@@ -29,18 +29,23 @@ fn a_changed_list_and_a_changed_client_are_told_by_name_client_and_rule() {
         ("127.0.0.3", "old.example"),
         ("127.0.0.3", "ads.example"),
         ("127.0.0.3", "shop.example"),
+        ("127.0.0.4", "game.example"),
+        ("127.0.0.4", "ads.example"),
+        ("127.0.0.5", "ads.example"),
     ] {
         ask(client, name);
     }
     // Rows are committed within a second or when somebody asks.
-    assert_eq!(edge.api("/api/totals")["requests"], 6);
+    assert_eq!(edge.api("/api/totals")["requests"], 9);
     let text = r#"
 policy:
   lists:
     - { name: ads, rules: ["||ads.example^"] }
     - { name: games, rules: ["||game.example^"] }
   default: { lists: [ads] }
-  clients: [{ name: kids, match: [127.0.0.2], lists: [ads, games] }]
+  clients:
+    - { name: kids, match: [127.0.0.2], lists: [ads, games] }
+    - { name: free, match: [127.0.0.4], lists: [] }
 dns: { listen: ["udp://127.0.0.1:0"], upstreams: ["udp://127.0.0.1:9"] }
 "#;
     let new = edge.scratch.write("new.yaml", text);
@@ -48,7 +53,7 @@ dns: { listen: ["udp://127.0.0.1:0"], upstreams: ["udp://127.0.0.1:9"] }
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let told: Json = serde_json::from_slice(&output.stdout).unwrap();
     let counts = (&told["requests"], &told["blocked"], &told["passed"], &told["more"]);
-    assert_eq!(counts, (&json!(6), &json!(2), &json!(1), &json!(0)), "{told}");
+    assert_eq!(counts, (&json!(9), &json!(3), &json!(2), &json!(0)), "{told}");
     let of = |name: &str| {
         told["names"].as_array().unwrap().iter().find(|it| it["name"] == name).unwrap().clone()
     };
@@ -57,10 +62,16 @@ dns: { listen: ["udp://127.0.0.1:0"], upstreams: ["udp://127.0.0.1:9"] }
     assert_eq!(game["rule"], "games:1 ||game.example^");
     let old = of("old.example");
     assert_eq!((&old["action"], &old["rule"]), (&json!("pass"), &json!("ads:2 ||old.example^")));
+    // For one client it changes this way, for another that way.
+    let names = told["names"].as_array().unwrap().iter().filter(|it| it["name"] == "ads.example");
+    let mut turns: Vec<_> = names.map(|it| (it["action"].as_str(), &it["clients"])).collect();
+    turns.sort_by_key(|(action, _)| *action);
+    let (block, pass) = (json!(["127.0.0.5"]), json!(["127.0.0.4"]));
+    assert_eq!(turns, [(Some("block"), &block), (Some("pass"), &pass)]);
 
     let told = String::from_utf8(replay(&edge, &new, &[]).stdout).unwrap();
     let first =
-        "6 requests judged again: 2 requests more would be blocked and 1 request more would pass";
+        "9 requests judged again: 3 requests more would be blocked and 2 requests more would pass";
     assert!(told.starts_with(first) && told.contains("game.example for 127.0.0.2"), "{told}");
     let same = String::from_utf8(replay(&edge, &edge.config, &[]).stdout).unwrap();
     assert!(same.contains("0 requests more would be blocked and 0 requests"), "{same}");
