@@ -28,7 +28,7 @@ pub struct Export {
     pub status: u16,
 }
 
-/// What a collector answers next: a status, further fields, a body.
+/// Answer that a collector gives next: a status, further fields, a body.
 pub type Answer = (u16, &'static str, &'static [u8]);
 
 #[derive(Debug, Default)]

@@ -272,6 +272,14 @@ impl ReportRange {
         let last_step = now.unix_secs() / 60 / step * step;
         (last_step + step).saturating_sub(self.minutes())
     }
+
+    /// The steps of that series, from old to new, without requests.
+    pub(crate) fn blank_points(self, now: Now) -> Vec<ReportPoint> {
+        let (first, step) = (self.first_minute(now), self.step_minutes());
+        let point =
+            |index| ReportPoint { at_ms: (first + index * step) * 60_000, passed: 0, blocked: 0 };
+        (0..self.minutes() / step).map(point).collect()
+    }
 }
 
 impl FromStr for ReportRange {
@@ -305,6 +313,16 @@ impl FromStr for TopKind {
             .into_iter()
             .find(|top| top.as_str() == word)
             .ok_or_else(|| UnknownWord(word.into()))
+    }
+}
+
+impl ReportPoint {
+    /// Adds requests of one action.
+    pub(crate) const fn add(&mut self, action: Action, count: u64) {
+        match action {
+            Action::Pass => self.passed += count,
+            Action::Block => self.blocked += count,
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 )]
 
 mod block;
+mod block_view;
 mod by_client;
 pub(crate) mod convert;
 pub(crate) mod join;

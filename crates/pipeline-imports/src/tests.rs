@@ -36,7 +36,7 @@ fn document(text: &str) -> Result<PlacedDocument, DocumentFault> {
     Ok(PlacedDocument { value, line: Box::new(|_| 1) })
 }
 
-/// What rules of a sequence become, with some plugins beside it.
+/// The settings or reasons that rules of a sequence become, with some plugins beside it.
 fn imported(program: Dialect, rules: &[(&[&str], &str)]) -> ImportedConfig {
     let rules: Vec<Value> =
         rules.iter().map(|(matches, exec)| json!({ "matches": matches, "exec": exec })).collect();

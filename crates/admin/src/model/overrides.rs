@@ -89,7 +89,7 @@ pub struct OverrideWords {
 }
 
 impl OverrideWords {
-    /// Those of an override.
+    /// Words of an override.
     pub fn of(held: &NameOverride) -> Self {
         let (client, profile) = match &held.clients {
             OverrideClients::Address(address) => (Some(address.to_string()), None),

@@ -6,17 +6,16 @@
 
 use super::block::RequestTally;
 use super::block::decode::{BlockBody, BlockSummary, StoredRow};
+use super::block_view::BlockView;
 use super::bytes_of;
 use super::top::{NameTable, name_of};
 use crate::LIMIT_MAX;
-use crate::report::{
-    ClientActivity, ClientLine, ClientPage, ReadError, ReportPoint, ReportRange, TopKind,
-};
+use crate::report::{ClientActivity, ClientLine, ClientPage, ReadError, ReportRange, TopKind};
 use foldhash::fast::RandomState;
 use rusqlite::Connection;
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
-use vocab::{Action, Now};
+use vocab::Now;
 
 /// Different clients that are counted at once; the ones beyond are passed over.
 const CLIENTS_MAX: usize = 1 << 16;
@@ -28,8 +27,6 @@ struct SeenClient {
     tally: RequestTally,
     first_block: i64,
     last_block: i64,
-    first_ms: u64,
-    last_ms: u64,
 }
 
 /// Blocks that end after the range begins, in the order in which they end.
@@ -68,17 +65,17 @@ pub(super) fn clients(
     ranked.sort_unstable_by_key(|(client, seen)| (u64::MAX - requests(&seen.tally), *client));
     ranked.truncate(n.min(LIMIT_MAX));
     let more = all - ranked.len();
-    let mut table: ClientTable = ranked.into_iter().collect();
-    date(connection, &mut table, since_ms)?;
-    let line = |(client, seen): (IpAddr, SeenClient)| ClientLine {
-        client,
+    let line = |(client, seen): &(IpAddr, SeenClient)| ClientLine {
+        client: *client,
         passed: seen.tally.passed,
         blocked: seen.tally.blocked,
-        first_ms: seen.first_ms,
-        last_ms: seen.last_ms,
+        first_ms: u64::MAX,
+        last_ms: 0,
     };
-    let mut lines: Vec<_> = table.into_iter().map(line).collect();
-    lines.sort_unstable_by_key(|line| (u64::MAX - line.passed - line.blocked, line.client));
+    let mut lines: Vec<_> = ranked.iter().map(line).collect();
+    let ends = |(_, seen): &(IpAddr, SeenClient)| [seen.first_block, seen.last_block];
+    let blocks: BTreeSet<i64> = ranked.iter().flat_map(ends).collect();
+    date(connection, &mut lines, &blocks, since_ms)?;
     Ok(ClientPage { lines, more })
 }
 
@@ -91,34 +88,31 @@ fn note(table: &mut ClientTable, client: IpAddr, tally: RequestTally, block: i64
         seen.tally.add(tally);
         seen.last_block = block;
     } else if table.len() < CLIENTS_MAX {
-        let seen = SeenClient {
-            tally,
-            first_block: block,
-            last_block: block,
-            first_ms: u64::MAX,
-            last_ms: 0,
-        };
-        table.insert(client, seen);
+        table.insert(client, SeenClient { tally, first_block: block, last_block: block });
     }
 }
 
-/// Finds the moments of the first and the last request of each.
-fn date(connection: &Connection, table: &mut ClientTable, since_ms: u64) -> Result<(), ReadError> {
-    let ends = |seen: &SeenClient| [seen.first_block, seen.last_block];
-    let wanted: BTreeSet<i64> = table.values().flat_map(ends).collect();
-    let mut block = connection.prepare("SELECT summary, body FROM blocks WHERE first = ?1")?;
-    for first in wanted {
+/// Finds the moments of the first and the last request of each, in the blocks that have them.
+fn date(
+    connection: &Connection,
+    lines: &mut [ClientLine],
+    blocks: &BTreeSet<i64>,
+    since_ms: u64,
+) -> Result<(), ReadError> {
+    let places = lines.iter().zip(0_usize..).map(|(line, place)| (line.client, place));
+    let places: HashMap<IpAddr, usize, RandomState> = places.collect();
+    let mut block =
+        connection.prepare("SELECT first, summary, body FROM blocks WHERE first = ?1")?;
+    for first in blocks {
         let mut found = block.query([first])?;
         let Some(row) = found.next()? else { continue };
-        let summary = BlockSummary::read(bytes_of(row, 0)?);
-        let Some((summary, body)) = summary.zip(BlockBody::read(bytes_of(row, 1)?)) else {
-            continue;
-        };
+        let Some(BlockView { summary, body, .. }) = BlockView::read(row)? else { continue };
         for stored in body.rows().filter(|stored| stored.at_ms >= since_ms) {
             let client = summary.clients.get(stored.client);
-            if let Some(seen) = client.and_then(|entry| table.get_mut(&entry.client)) {
-                seen.first_ms = seen.first_ms.min(stored.at_ms);
-                seen.last_ms = seen.last_ms.max(stored.at_ms);
+            if let Some(place) = client.and_then(|entry| places.get(&entry.client)) {
+                let line = &mut lines[*place];
+                line.first_ms = line.first_ms.min(stored.at_ms);
+                line.last_ms = line.last_ms.max(stored.at_ms);
             }
         }
     }
@@ -133,14 +127,8 @@ pub(super) fn activity(
     n: usize,
     now: Now,
 ) -> Result<ClientActivity, ReadError> {
-    let (first_minute, step) = (range.first_minute(now), range.step_minutes());
-    let since_ms = first_minute * 60_000;
-    let point = |index| ReportPoint {
-        at_ms: (first_minute + index * step) * 60_000,
-        passed: 0,
-        blocked: 0,
-    };
-    let mut points: Vec<_> = (0..range.minutes() / step).map(point).collect();
+    let (since_ms, step) = (range.first_minute(now) * 60_000, range.step_minutes());
+    let mut points = range.blank_points(now);
     let mut names = NameTable::of_names();
     let mut blocks = connection.prepare(BLOCKS)?;
     let mut found = blocks.query([since_ms as i64])?;
@@ -154,10 +142,8 @@ pub(super) fn activity(
         for stored in body.rows().filter(theirs) {
             // A moment past the last step is from a clock that was set back: not shown.
             let index = usize::try_from((stored.at_ms - since_ms) / (step * 60_000)).ok();
-            match (index.and_then(|index| points.get_mut(index)), stored.facts.action()) {
-                (Some(point), Action::Pass) => point.passed += 1,
-                (Some(point), Action::Block) => point.blocked += 1,
-                (None, _) => {}
+            if let Some(point) = index.and_then(|index| points.get_mut(index)) {
+                point.add(stored.facts.action(), 1);
             }
             if let Some(name) = name_of(&summary, stored.word) {
                 names.add(&*name, RequestTally::one(stored.facts));

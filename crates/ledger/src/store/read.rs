@@ -7,12 +7,13 @@
 
 use super::block::decode::{BlockBody, BlockSummary, StoredRow, SummaryTexts};
 use super::block::{BLOCK_ROWS_MAX, code_bit};
+use super::block_view::BlockView;
 use super::bytes_of;
 use super::text_search::{FoundPlaces, TextSearch};
 use crate::codes::{CauseCode, LedgerCode};
 use crate::report::{
-    ClientActivity, ClientPage, LogRow, NamedCount, ReadError, ReportPoint, ReportRange,
-    ReportSeries, ReportTotals, RowCause, RowFilter, RowPage, TopKind, TopLine,
+    ClientActivity, ClientPage, LogRow, NamedCount, ReadError, ReportRange, ReportSeries,
+    ReportTotals, RowCause, RowFilter, RowPage, TopKind, TopLine,
 };
 use crate::{LIMIT_MAX, SCAN_ROWS_MAX};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Result, named_params, params};
@@ -38,13 +39,6 @@ struct WantedRows<'f> {
     before: i64,
     floor: i64,
     limit: usize,
-}
-
-/// Both byte strings of a block, and the number of its first row.
-struct BlockView<'b> {
-    first: i64,
-    summary: BlockSummary<'b>,
-    body: BlockBody<'b>,
 }
 
 impl LedgerReader {
@@ -81,13 +75,7 @@ impl LedgerReader {
 
     pub(crate) fn series(&self, range: ReportRange, now: Now) -> Result<ReportSeries, ReadError> {
         let (first, step) = (range.first_minute(now), range.step_minutes());
-        let mut points: Vec<_> = (0..range.minutes() / step)
-            .map(|index| ReportPoint {
-                at_ms: (first + index * step) * 60_000,
-                passed: 0,
-                blocked: 0,
-            })
-            .collect();
+        let mut points = range.blank_points(now);
         let mut statement = self.connection.prepare(
             "SELECT (minute - ?1) / ?2, action, sum(count) FROM minutes WHERE minute >= ?1
              GROUP BY 1, 2",
@@ -97,10 +85,8 @@ impl LedgerReader {
             let (index, action, count): (i64, u8, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
             // Minutes past the last step are from a clock that was set back: not shown.
             let point = usize::try_from(index).ok().and_then(|index| points.get_mut(index));
-            match (point, Action::from_code(action)) {
-                (Some(point), Some(Action::Pass)) => point.passed += count.cast_unsigned(),
-                (Some(point), Some(Action::Block)) => point.blocked += count.cast_unsigned(),
-                (None, _) | (_, None) => {}
+            if let (Some(point), Some(action)) = (point, Action::from_code(action)) {
+                point.add(action, count.cast_unsigned());
             }
         }
         Ok(ReportSeries { step_s: (step * 60) as u32, points })
@@ -255,15 +241,7 @@ impl LedgerReader {
     }
 }
 
-impl<'b> BlockView<'b> {
-    /// Reads the block of a row with the columns `first`, `summary` and `body`.
-    fn read(row: &'b rusqlite::Row<'_>) -> Result<Option<Self>> {
-        let summary = BlockSummary::read(bytes_of(row, 1)?);
-        let body = BlockBody::read(bytes_of(row, 2)?);
-        let first = row.get(0)?;
-        Ok(summary.zip(body).map(|(summary, body)| Self { first, summary, body }))
-    }
-
+impl BlockView<'_> {
     /// Appends the rows that are wanted, newest first, up to the limit.
     fn collect(
         &self,

@@ -3,8 +3,8 @@
 //! Reads blocks in the order of their rows and holds one at a time. Works beside a process that
 //! writes. Called through [`crate::read_recorded`].
 
-use super::block::decode::{BlockBody, BlockSummary};
-use super::bytes_of;
+use super::block::decode::StoredRow;
+use super::block_view::BlockView;
 use super::read::LedgerReader;
 use super::top::name_of;
 use crate::codes::CauseCode;
@@ -42,19 +42,19 @@ pub fn read_recorded(
     mut visit: impl FnMut(RecordedRequest<'_>),
 ) -> Result<(), ReadError> {
     let reader = LedgerReader::open(&folder.join(crate::FILE_NAME))?;
-    let mut blocks = reader
-        .connection
-        .prepare("SELECT summary, body FROM blocks WHERE last_ms >= ?1 ORDER BY last_ms, first")?;
+    let mut blocks = reader.connection.prepare(
+        "SELECT first, summary, body FROM blocks WHERE last_ms >= ?1 ORDER BY last_ms, first",
+    )?;
     let mut found = blocks.query([since_ms as i64])?;
     while let Some(row) = found.next()? {
         // A damaged block has no rows.
-        let summary = BlockSummary::read(bytes_of(row, 0)?);
-        let Some((summary, body)) = summary.zip(BlockBody::read(bytes_of(row, 1)?)) else {
-            continue;
-        };
-        for stored in body.rows().filter(|stored| stored.at_ms >= since_ms) {
+        let Some(BlockView { summary, body, .. }) = BlockView::read(row)? else { continue };
+        let is_wanted = |stored: &StoredRow| {
             let is_judged =
                 !matches!(stored.facts.cause(), CauseCode::NotAsked | CauseCode::OtherBlocker);
+            stored.at_ms >= since_ms && is_judged
+        };
+        for stored in body.rows().filter(is_wanted) {
             let (Some(host), Some((text, form)), Some(client)) = (
                 name_of(&summary, stored.word),
                 summary.word(stored.word),
@@ -62,16 +62,14 @@ pub fn read_recorded(
             ) else {
                 continue;
             };
-            if is_judged {
-                visit(RecordedRequest {
-                    at_ms: stored.at_ms,
-                    door: stored.facts.door(),
-                    client: client.client,
-                    host: &host,
-                    url: (form == RowTextForm::Url).then_some(text),
-                    kind: stored.facts.kind(),
-                });
-            }
+            visit(RecordedRequest {
+                at_ms: stored.at_ms,
+                door: stored.facts.door(),
+                client: client.client,
+                host: &host,
+                url: (form == RowTextForm::Url).then_some(text),
+                kind: stored.facts.kind(),
+            });
         }
     }
     Ok(())
