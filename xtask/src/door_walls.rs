@@ -21,6 +21,7 @@ pub(crate) const BELOW_DOORS: &[&str] = &[
     "telemetry",
     "query-log",
     "passwords",
+    "accounts",
     "rate-limit",
     "sandbox",
     "signer",

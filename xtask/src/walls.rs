@@ -106,6 +106,13 @@ pub(crate) const WALLS: &[Wall] = &[
         &[RUN_TIME, HTTP, TLS, LOGGING],
     ),
     system("passwords", "crates/passwords", &["vocab"], &[HTTP, TLS]),
+    // The time is handed in.
+    system(
+        "accounts",
+        "crates/accounts",
+        &["vocab", "passwords", "durable-file"],
+        &[RUN_TIME, HTTP, TLS],
+    ),
     pure("rate-limit", "crates/rate-limit", &[]),
     system("sandbox", "crates/sandbox", &[], &[RUN_TIME, HTTP, TLS]),
     system(

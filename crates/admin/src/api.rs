@@ -4,11 +4,14 @@
 //! handler reads words, asks the ledger or [`ProgramControl`] on a thread that may block, and
 //! shapes JSON. Mounted by [`crate::Admin`] behind the guard.
 
+mod audit;
+pub(crate) mod audited;
 pub(crate) mod changes;
 mod clients;
 pub(crate) mod counts;
 pub(crate) mod health;
 pub(crate) mod list_changes;
+mod me;
 mod notes;
 mod origins;
 pub(crate) mod overrides;
@@ -16,9 +19,12 @@ pub(crate) mod pools;
 pub(crate) mod profiles;
 mod requests;
 pub(crate) mod session;
+mod sessions;
 mod settings;
 pub(crate) mod state;
 mod stores;
+mod tokens;
+mod users;
 pub(crate) mod why;
 
 use crate::control::ProgramControl;
@@ -122,7 +128,7 @@ impl Modify for SecuritySchemes {
         let components = api.components.get_or_insert_default();
         let token = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
-            .description(Some("The text of `admin.token` in the state folder."))
+            .description(Some("The text of `admin.token` in the state folder, or an API token."))
             .build();
         components.add_security_scheme("token", SecurityScheme::Http(token));
         let cookie = ApiKeyValue::with_description(
@@ -182,11 +188,25 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(overrides::block))
         .routes(routes!(overrides::blocks))
         .routes(routes!(overrides::unblock))
+        .routes(routes!(me::me))
+        .routes(routes!(me::change_password))
+        .routes(routes!(me::begin_totp))
+        .routes(routes!(me::confirm_totp))
+        .routes(routes!(me::remove_totp))
+        .routes(routes!(users::users, users::add_user))
+        .routes(routes!(users::change_user))
+        .routes(routes!(users::remove_user))
+        .routes(routes!(sessions::sessions))
+        .routes(routes!(sessions::end_session))
+        .routes(routes!(tokens::tokens, tokens::make_token))
+        .routes(routes!(tokens::remove_token))
+        .routes(routes!(audit::audit))
 }
 
 /// Routes that anybody may call under a name of ours.
 pub(crate) fn open() -> OpenApiRouter<Arc<ApiState>> {
     OpenApiRouter::new()
+        .routes(routes!(session::sign_in_offer))
         .routes(routes!(session::login))
         .routes(routes!(session::logout))
         .routes(routes!(state::ca_pem))

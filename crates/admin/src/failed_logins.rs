@@ -1,30 +1,31 @@
-//! Wrong tokens, counted for each client so that a flood of them costs little and tells little.
+//! Wrong tokens, passwords and codes, counted for each client so that a flood of them costs little
+//! and tells little.
 //!
 //! The right token is never asked here: it has 256 bits, and nobody's guesses may keep its owner
-//! out. Sessions are no guesses and are not counted. Asked by the gate.
+//! out. Sessions are no guesses and are not counted. Asked by the credentials.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use vocab::Now;
 
-/// Wrong tokens a client may send in a window.
+/// Wrong guesses that a client may send in a window.
 const FAILED_LOGINS_MAX: u32 = 10;
 const FAILED_LOGIN_WINDOW_MS: u64 = 60_000;
 /// Clients whose guesses are counted at once; at the cap the guesses of all others are too many.
 const GUESSERS_MAX: usize = 1024;
 
-/// Wrong tokens of each client.
+/// Wrong guesses of each client.
 #[derive(Default)]
 pub(crate) struct WrongGuesses(Mutex<HashMap<IpAddr, GuessWindow>>);
 
-/// Wrong tokens of one client since the window began.
+/// Wrong guesses of one client since the window began.
 struct GuessWindow {
     count: u32,
     since_ms: u64,
 }
 
-/// Judgement of one more wrong token.
+/// Judgement of one more wrong guess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GuessVerdict {
     Counted,
@@ -33,7 +34,7 @@ pub(crate) enum GuessVerdict {
 }
 
 impl WrongGuesses {
-    /// Counts a wrong token of this client.
+    /// Counts a wrong guess of this client.
     pub(crate) fn add(&self, client: IpAddr, now: Now) -> GuessVerdict {
         let client = customer(client);
         let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,6 +55,14 @@ impl WrongGuesses {
         }
         window.count += 1;
         GuessVerdict::Counted
+    }
+
+    /// Takes back a guess that was counted before it turned out to be right.
+    pub(crate) fn forgive(&self, client: IpAddr) {
+        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(window) = windows.get_mut(&customer(client)) {
+            window.count = window.count.saturating_sub(1);
+        }
     }
 }
 

@@ -1,19 +1,17 @@
-//! Who may come in: host names, origins, the token, sessions.
+//! Who may come in: host names, origins, tokens, sessions.
 //!
 //! A request is refused under a host name that is none of ours (DNS rebinding), a change if it
 //! comes from another page (cross-site request forgery), and everything but the dashboard's files
-//! without the token or a session. The right token always passes: wrong ones are rationed for each
-//! client, and those that a page of another site sends are refused uncounted. Asked by the guard.
+//! without a token or a session. Asked by the guard.
 
-use crate::failed_logins::{GuessVerdict, WrongGuesses};
+use crate::caller::ApiCaller;
+use crate::credentials::{CredentialStore, unauthorised};
 use crate::refused::ApiRefusal;
 use crate::sender::RequestOrigin;
-use crate::sessions::{OpenSessions, SESSION_SECONDS};
-use crate::token::{AdminToken, TokenError};
+use crate::sessions::SESSION_SECONDS;
 use http::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, ORIGIN};
 use http::{Method, StatusCode, Uri};
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
 use vocab::{DomainName, Now};
 
 /// The session's cookie.
@@ -23,43 +21,19 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The gate.
 pub(crate) struct AuthGate {
-    token: AdminToken,
-    /// Opens the metrics page alone.
-    metrics_token: AdminToken,
+    pub(crate) credentials: CredentialStore,
     listen: SocketAddr,
     hosts: Vec<DomainName>,
-    sessions: OpenSessions,
-    failed_logins: WrongGuesses,
-}
-
-/// Tells how a request showed that it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AuthMethod {
-    /// By the token itself, which no foreign page can send.
-    Token,
-    /// By the cookie, which a browser sends by itself.
-    Session,
 }
 
 impl AuthGate {
-    /// The gate of a listener, with the sessions of the state folder that have not ended.
+    /// The gate of a listener.
     pub(crate) fn new(
-        token: AdminToken,
-        state_dir: &Path,
-        metrics_token: AdminToken,
+        credentials: CredentialStore,
         listen: SocketAddr,
         hosts: Vec<DomainName>,
-        now: Now,
     ) -> Self {
-        let sessions = OpenSessions::open(state_dir, token.clone(), now);
-        Self {
-            token,
-            metrics_token,
-            listen,
-            hosts,
-            sessions,
-            failed_logins: WrongGuesses::default(),
-        }
+        Self { credentials, listen, hosts }
     }
 
     /// Returns whether the request calls us by a name of ours.
@@ -117,24 +91,22 @@ impl AuthGate {
         ))
     }
 
-    /// Returns whether the request shows the token or a session.
+    /// Who shows a token or a session.
     pub(crate) fn check_pass(
         &self,
         headers: &HeaderMap,
         client: IpAddr,
         now: Now,
-    ) -> Result<AuthMethod, ApiRefusal> {
+    ) -> Result<ApiCaller, ApiRefusal> {
         if let Some(guess) = bearer(headers) {
             let sender = RequestOrigin::of(headers, host_field(headers));
-            return self.check_token(guess, client, sender, now).map(|()| AuthMethod::Token);
+            return self.credentials.bearer(guess, client, sender, now);
         }
-        if session_of(headers).is_some_and(|id| self.sessions.is_open(id, now)) {
-            return Ok(AuthMethod::Session);
-        }
-        Err(unauthorised("no token and no session"))
+        let caller = session_of(headers).and_then(|id| self.credentials.session(id, now));
+        caller.ok_or_else(|| unauthorised("no token and no session"))
     }
 
-    /// Returns whether the request may read the metrics page: by the token for it, or by what opens
+    /// Returns whether the request may read the metrics page: by a token for it, or by what opens
     /// everything.
     pub(crate) fn check_metrics_pass(
         &self,
@@ -142,67 +114,25 @@ impl AuthGate {
         client: IpAddr,
         now: Now,
     ) -> Result<(), ApiRefusal> {
-        if bearer(headers).is_some_and(|guess| self.metrics_token.is(guess)) {
+        if bearer(headers).is_some_and(|guess| self.credentials.opens_metrics(guess, now)) {
             return Ok(());
         }
         self.check_pass(headers, client, now).map(drop)
     }
 
-    /// Lets the right token pass, whatever was sent before; a client that sends too many wrong ones
-    /// is told to wait.
-    pub(crate) fn check_token(
-        &self,
-        guess: &str,
-        client: IpAddr,
-        sender: RequestOrigin,
-        now: Now,
-    ) -> Result<(), ApiRefusal> {
-        if self.token.is(guess) {
-            return Ok(());
-        }
-        if sender.is_foreign() {
-            return Err(ApiRefusal::new(
-                StatusCode::FORBIDDEN,
-                "a page of another site sent this token, and it is wrong",
-                "open the dashboard by its address",
-            ));
-        }
-        match self.failed_logins.add(client, now) {
-            GuessVerdict::Counted => Err(unauthorised("this is not the token")),
-            GuessVerdict::TooMany => Err(ApiRefusal::new(
-                StatusCode::TOO_MANY_REQUESTS,
-                "too many wrong tokens",
-                "send the right one, which is never refused: the text of admin.token in the state \
-                 folder; or wait a minute",
-            )),
-        }
-    }
-
-    /// Begins a session and gives its cookie. Writes a file.
-    pub(crate) fn open_session(&self, now: Now) -> Result<String, TokenError> {
-        let id = self.sessions.start(now)?;
-        Ok(format!(
-            "{COOKIE_NAME}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_SECONDS}"
-        ))
+    /// The cookie of a session.
+    pub(crate) fn cookie(id: &str) -> String {
+        format!("{COOKIE_NAME}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_SECONDS}")
     }
 
     /// Ends the request's session, if it has one, and gives the cookie that forgets it. Writes a
     /// file.
     pub(crate) fn end_session(&self, headers: &HeaderMap) -> String {
         if let Some(id) = session_of(headers) {
-            self.sessions.end(id);
+            self.credentials.sessions.end(id);
         }
         format!("{COOKIE_NAME}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
     }
-}
-
-fn unauthorised(error: &str) -> ApiRefusal {
-    ApiRefusal::new(
-        StatusCode::UNAUTHORIZED,
-        error,
-        "log in with the text of admin.token in the state folder, or send it as \
-         `Authorization: Bearer`",
-    )
 }
 
 /// The authority the request was sent to (RFC 9112 §3.2: the target's, else the Host field).

@@ -3,8 +3,10 @@
 //! Host name, origin of changes, then token or session; on the way out the headers that keep a
 //! browser from being turned against its owner. Wrapped around the routes by [`crate::Admin`].
 
+use crate::api::audited;
 use crate::api::{ApiRequest, ApiState};
 use crate::gate::AuthGate;
+use crate::permissions::needed_role;
 use crate::refused::ApiRefusal;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -70,15 +72,25 @@ pub(crate) async fn guard_request(
     response
 }
 
-/// For everything that needs it: the token or a session.
+/// For everything that needs it: a token or a session, and the role for it. What is to change
+/// something goes into the audit log.
 pub(crate) async fn inside(
     State(app): State<Arc<ApiState>>,
     asked: ApiRequest,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Result<Response, ApiRefusal> {
-    app.gate.check_pass(request.headers(), asked.client, asked.now)?;
-    Ok(next.run(request).await)
+    let caller = app.gate.check_pass(request.headers(), asked.client, asked.now)?;
+    if app.gate.credentials.is_save_due() {
+        app.ask(|app| app.gate.credentials.save_uses()).await?;
+    }
+    let allowed = caller.require(needed_role(request.method(), request.uri().path()));
+    if request.method().is_safe() {
+        allowed?;
+        request.extensions_mut().insert(caller);
+        return Ok(next.run(request).await);
+    }
+    audited::record_change(&app, asked, caller, allowed, request, next).await
 }
 
 /// Refuses what a page in a browser asks for, on the listener that asks for no token: a page

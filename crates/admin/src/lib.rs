@@ -1,14 +1,16 @@
 //! The admin API, the metrics page and the dashboard.
 //!
-//! Nobody gets in without the token, under a foreign host name or, for a change, from a foreign
-//! page; it names no door and reads no configuration: it acts through [`ProgramControl`], which the
-//! binary implements. The binary serves it on a listener of its own, on loopback unless told
-//! otherwise.
+//! Nobody gets in without a token or a session, under a foreign host name or, for a change, from a
+//! foreign page, and nobody does more than the role allows; it names no door and reads no
+//! configuration: it acts through [`ProgramControl`], which the binary implements. The binary
+//! serves it on a listener of its own, on loopback unless told otherwise.
 
 mod api;
 mod assets;
+mod caller;
 mod console_settings;
 mod control;
+mod credentials;
 mod failed_logins;
 mod gate;
 mod guard;
@@ -16,6 +18,7 @@ mod iso;
 pub mod model;
 mod one_time_tokens;
 mod page;
+mod permissions;
 mod query;
 pub mod question;
 mod refused;

@@ -5,6 +5,7 @@
 //! of the configuration. Fields are added, never renamed. Filled by the handlers, described by
 //! utoipa, read by the dashboard and `tidegate ctl`.
 
+mod accounts;
 mod cache_index;
 mod clients;
 mod inspected;
@@ -20,6 +21,11 @@ mod settings;
 mod stores;
 mod why;
 
+pub use self::accounts::{
+    AuditLine, AuditTable, AuditWords, CallerInfo, CodeSent, NewToken, NewUser, PasswordChange,
+    PasswordSent, RecoveryCodes, SessionInfo, SessionRemoval, SessionTable, SignInOffer, TokenMade,
+    TokenName, TokenTable, TotpInfo, UserEdit, UserLine, UserName, UserTable,
+};
 pub use self::cache_index::{
     CacheIndex, CachePage, CacheQuery, CachedResponse, CachedSite, CachedUrl,
 };
@@ -63,6 +69,9 @@ pub struct ApiProblem {
     /// Every complaint, where there can be several: a configuration that was not taken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub complaints: Vec<String>,
+    /// What a sign-in lacks: `code`, the second step; left out otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<String>,
 }
 
 /// Holds how the running Tidegate does.
@@ -440,9 +449,16 @@ pub struct PurgeOutcome {
     pub answers: u64,
 }
 
-/// Holds what to log in with.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+/// Holds what to log in with: the token, or a user's name and password.
+#[derive(Clone, Default, Deserialize, ToSchema)]
+#[serde(default)]
 pub struct LoginRequest {
     /// The token: the text of `admin.token` in the state folder.
-    pub token: String,
+    pub token: Option<String>,
+    /// Name of a user.
+    pub user: Option<String>,
+    /// The user's password.
+    pub password: Option<String>,
+    /// Code of the user's authenticator or a recovery code, where two-step sign-in is on.
+    pub code: Option<String>,
 }

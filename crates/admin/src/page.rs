@@ -5,12 +5,14 @@
 
 mod show;
 
+use crate::api::audited::{AuditedDeed, record_deed};
 use crate::api::overrides::{self, ended, ordered};
 use crate::api::{ApiRequest, ApiState};
 use crate::control::{OverrideKey, WhyQuestion};
 use crate::gate::session_of;
 use crate::model::{OverrideInfo, OverrideMinutes, OverrideRequest, WhyAnswer};
 use crate::refused::ApiRefusal;
+use accounts::UserRole;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{Query, State};
@@ -21,6 +23,7 @@ use http_engine::html::STYLE;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use policy::OverrideClients;
 use serde::Deserialize;
+use serde_json::json;
 use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::{Action, DomainName, Door, RequestKind};
@@ -36,10 +39,10 @@ pub(crate) struct AllowPageQuery {
     client: String,
     #[serde(default)]
     back: String,
-    /// Whether the page has been gone to from ourselves.
+    /// Mark of a page that was gone to from ourselves.
     #[serde(default)]
     again: String,
-    /// Whether a wrong token was just sent.
+    /// Mark of a wrong token that was just sent.
     #[serde(default)]
     wrong: String,
 }
@@ -56,6 +59,14 @@ pub(crate) struct AllowPageForm {
     whom: String,
     /// `5`, `60`, `always` or `end`.
     act: String,
+}
+
+impl AllowPageForm {
+    fn for_audit(&self) -> serde_json::Value {
+        let (host, client) = (&self.host, &self.client);
+        let (whom, act) = (&self.whom, &self.act);
+        accounts::redacted(&json!({ "host": host, "client": client, "whom": whom, "act": act }))
+    }
 }
 
 /// Holds what is wished for, checked.
@@ -109,14 +120,12 @@ pub(crate) async fn show(
         return if words.again.is_empty() {
             show::redirect_to_self(&wish)
         } else {
-            show::login(
-                &wish,
-                if words.wrong.is_empty() {
-                    show::LoginReason::First
-                } else {
-                    show::LoginReason::Wrong
-                },
-            )
+            let why = if words.wrong.is_empty() {
+                show::LoginReason::First
+            } else {
+                show::LoginReason::Wrong
+            };
+            show::login(&wish, why, login_way(&app))
         };
     }
     match state(&app, &wish, asked).await {
@@ -143,7 +152,18 @@ pub(crate) async fn act(
     headers: HeaderMap,
     sent: Result<Form<AllowPageForm>, FormRejection>,
 ) -> Response {
-    match handle_form(&app, asked, &headers, sent).await {
+    let caller = match app.gate.check_pass(&headers, asked.client, asked.now) {
+        Ok(caller) => caller,
+        Err(refused) => return show::refused(&refused),
+    };
+    let body = sent.as_ref().ok().map(|Form(sent)| sent.for_audit());
+    let done = match caller.require(UserRole::Operator) {
+        Ok(()) => handle_form(&app, asked, &headers, sent).await,
+        Err(refused) => Err(refused),
+    };
+    let deed = AuditedDeed { action: "POST /allow", who: &caller.name, body };
+    record_deed(&app, asked, deed, done.as_ref().map(|_| &caller)).await;
+    match done {
         Ok(wish) => (StatusCode::SEE_OTHER, [(LOCATION, wish.address())]).into_response(),
         Err(refused) => show::refused(&refused),
     }
@@ -155,7 +175,6 @@ async fn handle_form(
     headers: &HeaderMap,
     sent: Result<Form<AllowPageForm>, FormRejection>,
 ) -> Result<AllowPage, ApiRefusal> {
-    app.gate.check_pass(headers, asked.client, asked.now)?;
     let Form(sent) = sent.map_err(|why| {
         ApiRefusal::new(why.status(), why.body_text(), "send the form of the page as it is")
     })?;
@@ -184,6 +203,13 @@ async fn handle_form(
     let request = OverrideRequest { host, minutes, client, profile: None };
     ordered(app, overrides::parse_order(Action::Pass, &request, asked.now)?, asked.now).await?;
     Ok(wish)
+}
+
+fn login_way(app: &ApiState) -> show::LoginWay {
+    match app.gate.credentials.users.passwords() {
+        Some(_) => show::LoginWay::Password,
+        None => show::LoginWay::Token,
+    }
 }
 
 /// The style sheet of the page.

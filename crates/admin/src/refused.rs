@@ -15,6 +15,10 @@ use ledger::ReadError;
 pub(crate) const SEE: &str =
     "`tidegate ctl config` shows the configuration, `tidegate schema` every setting";
 
+/// What was wrong, put beside an answer for those who log it.
+#[derive(Clone, Debug)]
+pub(crate) struct ProblemText(pub(crate) Box<str>);
+
 /// Why a request is not answered as it wished.
 #[derive(Debug)]
 pub(crate) struct ApiRefusal {
@@ -29,7 +33,7 @@ impl ApiRefusal {
         remedy: impl Into<String>,
     ) -> Self {
         let problem =
-            ApiProblem { error: error.into(), remedy: remedy.into(), complaints: Vec::new() };
+            ApiProblem { error: error.into(), remedy: remedy.into(), ..ApiProblem::default() };
         Self { status, problem }
     }
 
@@ -66,7 +70,9 @@ impl From<SettingsRefusal> for ApiRefusal {
 
 impl IntoResponse for ApiRefusal {
     fn into_response(self) -> Response {
+        let text = ProblemText(self.problem.error.as_str().into());
         let mut response = (self.status, Json(self.problem)).into_response();
+        response.extensions_mut().insert(text);
         if self.status == StatusCode::UNAUTHORIZED {
             let value = HeaderValue::from_static("Bearer realm=\"Tidegate\"");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, value);

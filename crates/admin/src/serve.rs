@@ -3,10 +3,12 @@
 //! Requests come through [`http_engine::serve`], so they are bounded like at every door. The binary
 //! makes one [`Admin`], listens, and hands connections over.
 
+use crate::api::audited::CHANGE_BYTES_MAX;
 use crate::api::state::ApiText;
 use crate::api::{self, ApiRequest, ApiState};
 use crate::assets;
 use crate::control::ProgramControl;
+use crate::credentials::CredentialStore;
 use crate::gate::AuthGate;
 use crate::guard::{self, PeerInfo};
 use crate::page;
@@ -28,8 +30,6 @@ use std::sync::Arc;
 use tower_service::Service;
 use vocab::Now;
 
-/// Largest body of a change by somebody whom the gate has let in, in bytes: a text of rules.
-const CHANGE_BYTES_MAX: usize = (1 << 20) + (64 << 10);
 /// Largest body of another request, in bytes; beyond it 413.
 const BODY_BYTES_MAX: usize = 16 << 10;
 
@@ -58,18 +58,13 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// Puts the routes together.
-    pub fn new(settings: &Settings, parts: AdminParts) -> Self {
+    /// Puts the routes together. Files of the state folder that cannot be understood are told of.
+    pub fn new(settings: &Settings, parts: AdminParts) -> (Self, Vec<String>) {
         let hosts = settings.hosts.iter().map(|host| host.0.clone()).collect();
         let now = (parts.clock)();
-        let gate = AuthGate::new(
-            parts.token,
-            &parts.state_dir,
-            parts.metrics_token,
-            settings.listen.0,
-            hosts,
-            now,
-        );
+        let (credentials, troubles) =
+            CredentialStore::open(&parts.state_dir, parts.token, parts.metrics_token, now);
+        let gate = AuthGate::new(credentials, settings.listen.0, hosts);
         let app = Arc::new(ApiState::new(parts.control, parts.ledger, gate, parts.clock));
         let (guarded, mut description) = api::guarded().split_for_parts();
         let (open, open_description) = api::open().split_for_parts();
@@ -96,7 +91,7 @@ impl Admin {
             .layer(map_response(as_json))
             .layer(from_fn_with_state(app.clone(), guard::guard_request))
             .with_state(app);
-        Self { router, scraped }
+        (Self { router, scraped }, troubles)
     }
 
     /// The pages of `admin.metrics_listen`: the metrics page and health, without a token.
@@ -175,6 +170,8 @@ async fn as_json(response: Response) -> Response {
     ApiRefusal::new(status, "the body is too large", remedy).into_response()
 }
 
+#[cfg(test)]
+mod account_tests;
 #[cfg(test)]
 mod health_tests;
 #[cfg(test)]

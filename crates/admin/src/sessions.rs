@@ -6,6 +6,7 @@
 
 use crate::secret_file;
 use crate::token::{AdminToken, TokenError, random_hex};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -18,19 +19,69 @@ pub(crate) const FILE: &str = "admin.sessions";
 /// Life of a session, in seconds.
 pub(crate) const SESSION_SECONDS: u64 = 30 * 86_400;
 /// Sessions at once; the oldest ends for a new one.
-const SESSIONS_MAX: usize = 256;
-/// Largest file that is read, in bytes: a line has 64 digits, a blank, a time and its end.
-const FILE_BYTES_MAX: u64 = SESSIONS_MAX as u64 * 96;
+const SESSIONS_MAX: usize = 512;
+/// Sessions of one user at once: nobody ends the sessions of others by beginning many.
+const SESSIONS_OF_ONE_MAX: usize = 32;
+/// Largest file that is read, in bytes.
+const FILE_BYTES_MAX: u64 = SESSIONS_MAX as u64 * 1024;
+/// Characters of a browser's name that are kept.
+const AGENT_LENGTH_MAX: usize = 200;
+/// Digits of a digest that name a session in the API: enough to tell it, too few to have it.
+const ID_DIGITS: usize = 16;
+/// Time after which a session's use is worth writing down, in milliseconds.
+const USE_WRITTEN_MS: u64 = 3_600_000;
 
-type Sum = [u8; 32];
-
-/// Open sessions, by digest, with the moment when each ends in milliseconds since 1970.
+/// Open sessions, by digest.
 pub(crate) struct OpenSessions {
     path: PathBuf,
     token: AdminToken,
-    open: Mutex<HashMap<Sum, u64>>,
+    open: Mutex<HashMap<String, StoredSession>>,
     /// Held while the file is written: what was begun last is what stands there.
     writing: Mutex<()>,
+}
+
+/// A session, as the file has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StoredSession {
+    /// Digest of token and identifier.
+    digest: String,
+    /// The user; none for who came by the token.
+    pub(crate) user: Option<String>,
+    pub(crate) began_ms: u64,
+    pub(crate) seen_ms: u64,
+    pub(crate) until_ms: u64,
+    /// Address from which it was begun.
+    pub(crate) client: String,
+    /// Browser, as it calls itself.
+    pub(crate) agent: String,
+    /// The last use that the file knows.
+    #[serde(skip)]
+    written_ms: u64,
+}
+
+/// Somebody who begins a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SessionStart {
+    /// The user; none for who comes by the token.
+    pub(crate) user: Option<String>,
+    /// Address from which it is begun.
+    pub(crate) client: String,
+    /// Browser, as it calls itself.
+    pub(crate) agent: String,
+}
+
+/// Sessions that are to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionEnd<'s> {
+    /// The one that the API calls so.
+    Id(&'s str),
+    /// All of a user, but perhaps one.
+    OfUser {
+        /// The user.
+        user: &'s str,
+        /// Name in the API of the one that goes on.
+        but: Option<&'s str>,
+    },
 }
 
 impl OpenSessions {
@@ -42,33 +93,48 @@ impl OpenSessions {
         let latest_ms = now.unix_ms.saturating_add(SESSION_SECONDS * 1000);
         let open = text
             .lines()
-            .filter_map(read_line)
-            .filter(|(_, until_ms)| *until_ms > now.unix_ms)
-            // Written under a clock that was wrong: it still ends in a month.
-            .map(|(sum, until_ms)| (sum, until_ms.min(latest_ms)))
+            .filter_map(|line| serde_json::from_str::<StoredSession>(line).ok())
+            .filter(|session| session.until_ms > now.unix_ms)
             .take(SESSIONS_MAX)
+            .map(|mut session| {
+                // Written under a clock that was wrong: it still ends in a month.
+                session.until_ms = session.until_ms.min(latest_ms);
+                session.written_ms = session.seen_ms;
+                (session.digest.clone(), session)
+            })
             .collect();
         Self { path, token, open: Mutex::new(open), writing: Mutex::default() }
     }
 
     /// Begins a session and gives its identifier. Writes the file.
-    pub(crate) fn start(&self, now: Now) -> Result<String, TokenError> {
+    pub(crate) fn start(&self, start: SessionStart, now: Now) -> Result<String, TokenError> {
         let id = random_hex()?;
+        let digest = self.digest(&id);
+        let session = StoredSession {
+            digest: digest.clone(),
+            user: start.user,
+            began_ms: now.unix_ms,
+            seen_ms: now.unix_ms,
+            until_ms: now.unix_ms.saturating_add(SESSION_SECONDS * 1000),
+            client: start.client,
+            agent: start.agent.chars().take(AGENT_LENGTH_MAX).collect(),
+            written_ms: now.unix_ms,
+        };
         let mut open = lock(&self.open);
-        open.retain(|_, until_ms| *until_ms > now.unix_ms);
-        if open.len() >= SESSIONS_MAX {
-            let oldest = open.iter().min_by_key(|(_, until_ms)| **until_ms);
-            if let Some(sum) = oldest.map(|(sum, _)| *sum) {
-                open.remove(&sum);
-            }
+        open.retain(|_, it| it.until_ms > now.unix_ms);
+        let is_own = |it: &StoredSession| it.user == session.user;
+        if open.values().filter(|it| is_own(it)).count() >= SESSIONS_OF_ONE_MAX {
+            remove_oldest(&mut open, is_own);
+        } else if open.len() >= SESSIONS_MAX {
+            remove_oldest(&mut open, |_| true);
         }
-        open.insert(self.digest(&id), now.unix_ms.saturating_add(SESSION_SECONDS * 1000));
+        open.insert(digest, session);
         drop(open);
         self.write();
         Ok(id)
     }
 
-    /// Ends a session. Writes the file, if there was such a session.
+    /// Ends a session by its identifier. Writes the file, if there was such a session.
     pub(crate) fn end(&self, id: &str) {
         let was_open = lock(&self.open).remove(&self.digest(id)).is_some();
         if was_open {
@@ -76,46 +142,90 @@ impl OpenSessions {
         }
     }
 
-    /// True while a session of this identifier is open.
-    pub(crate) fn is_open(&self, id: &str, now: Now) -> bool {
-        let until_ms = lock(&self.open).get(&self.digest(id)).copied();
-        until_ms.is_some_and(|until_ms| until_ms > now.unix_ms)
+    /// Ends sessions and gives their number. Writes the file, if there were any.
+    pub(crate) fn end_some(&self, end: SessionEnd<'_>) -> usize {
+        let mut open = lock(&self.open);
+        let before = open.len();
+        open.retain(|_, it| match end {
+            SessionEnd::Id(id) => it.id() != id,
+            SessionEnd::OfUser { user, but } => {
+                it.user.as_deref() != Some(user) || but == Some(it.id())
+            }
+        });
+        let ended = before - open.len();
+        drop(open);
+        if ended > 0 {
+            self.write();
+        }
+        ended
     }
 
-    fn digest(&self, id: &str) -> Sum {
-        Sha256::new()
+    /// The session of this identifier, which is used now.
+    pub(crate) fn touch(&self, id: &str, now: Now) -> Option<StoredSession> {
+        let digest = self.digest(id);
+        let mut open = lock(&self.open);
+        let session = open.get_mut(&digest).filter(|it| it.until_ms > now.unix_ms)?;
+        session.seen_ms = now.unix_ms;
+        Some(session.clone())
+    }
+
+    /// All open sessions, the one that was used last first.
+    pub(crate) fn list(&self, now: Now) -> Vec<StoredSession> {
+        let open = lock(&self.open);
+        let mut all: Vec<_> =
+            open.values().filter(|it| it.until_ms > now.unix_ms).cloned().collect();
+        all.sort_unstable_by(|a, b| (b.seen_ms, &b.digest).cmp(&(a.seen_ms, &a.digest)));
+        all
+    }
+
+    /// True if a use should be written down by [`OpenSessions::write`]: at most once an hour.
+    pub(crate) fn is_write_due(&self) -> bool {
+        lock(&self.open).values().any(|it| it.seen_ms > it.written_ms + USE_WRITTEN_MS)
+    }
+
+    fn digest(&self, id: &str) -> String {
+        let sum = Sha256::new()
             .chain_update(self.token.as_str())
             .chain_update([0])
             .chain_update(id)
-            .finalize()
-            .into()
+            .finalize();
+        sum.iter().fold(String::with_capacity(64), |mut digits, byte| {
+            // A text grows in memory and cannot fail.
+            let _ = write!(digits, "{byte:02x}");
+            digits
+        })
     }
 
-    fn write(&self) {
+    /// Writes the file.
+    pub(crate) fn write(&self) {
         let _turn = lock(&self.writing);
         let mut text = String::new();
-        for (sum, until_ms) in &*lock(&self.open) {
-            for byte in sum {
-                // A text grows in memory and cannot fail.
-                let _ = write!(text, "{byte:02x}");
-            }
-            let _ = writeln!(text, " {until_ms}");
+        for session in lock(&self.open).values_mut() {
+            session.written_ms = session.seen_ms;
+            // A session is plain data, which always turns into JSON.
+            text.push_str(&serde_json::to_string(session).unwrap_or_default());
+            text.push('\n');
         }
         // On a full disk nobody is kept from signing in: the session ends with the program.
         let _ = secret_file::replace(&self.path, text.as_bytes());
     }
 }
 
-fn read_line(line: &str) -> Option<(Sum, u64)> {
-    let (digits, until_ms) = line.split_once(' ')?;
-    let mut sum = Sum::default();
-    if digits.len() != sum.len() * 2 || !digits.is_ascii() {
-        return None;
+impl StoredSession {
+    /// Name of it in the API.
+    pub(crate) fn id(&self) -> &str {
+        self.digest.get(..ID_DIGITS).unwrap_or_default()
     }
-    for (at, byte) in sum.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&digits[at * 2..at * 2 + 2], 16).ok()?;
+}
+
+fn remove_oldest(
+    open: &mut HashMap<String, StoredSession>,
+    is_meant: impl Fn(&StoredSession) -> bool,
+) {
+    let oldest = open.values().filter(|it| is_meant(it)).min_by_key(|it| it.until_ms);
+    if let Some(digest) = oldest.map(|it| it.digest.clone()) {
+        open.remove(&digest);
     }
-    Some((sum, until_ms.parse().ok()?))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -123,81 +233,4 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tests::Folder;
-    use crate::token::TOKEN_FILE;
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt;
-
-    const DAY_MS: u64 = 86_400_000;
-
-    fn at(unix_ms: u64) -> Now {
-        Now { unix_ms, mono_ms: 0 }
-    }
-
-    fn open(folder: &Folder, now: Now) -> OpenSessions {
-        OpenSessions::open(folder.path(), AdminToken::open(folder.path()).unwrap(), now)
-    }
-
-    #[test]
-    fn a_session_outlives_a_restart_and_ends_when_it_is_over() {
-        let folder = Folder::new();
-        let id = open(&folder, at(0)).start(at(0)).unwrap();
-        assert!(open(&folder, at(DAY_MS)).is_open(&id, at(DAY_MS)));
-        let over = at(SESSION_SECONDS * 1000);
-        assert!(!open(&folder, over).is_open(&id, over));
-        let again = open(&folder, at(1));
-        again.end(&id);
-        assert!(!again.is_open(&id, at(1)));
-        assert!(!open(&folder, at(1)).is_open(&id, at(1)), "a logout outlives it too");
-    }
-
-    #[test]
-    fn the_file_is_secret_and_tells_no_identifier() {
-        let folder = Folder::new();
-        let id = open(&folder, at(0)).start(at(0)).unwrap();
-        let path = folder.path().join(FILE);
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(!fs::read_to_string(&path).unwrap().contains(&id));
-    }
-
-    #[test]
-    fn another_token_ends_every_session() {
-        let folder = Folder::new();
-        let id = open(&folder, at(0)).start(at(0)).unwrap();
-        fs::remove_file(folder.path().join(TOKEN_FILE)).unwrap();
-        assert!(!open(&folder, at(0)).is_open(&id, at(0)));
-    }
-
-    #[test]
-    fn what_stands_in_the_file_is_believed_as_far_as_it_is_sound() {
-        let folder = Folder::new();
-        let id = open(&folder, at(0)).start(at(0)).unwrap();
-        let path = folder.path().join(FILE);
-        let good = fs::read_to_string(&path).unwrap();
-        let odd = format!("\n x 1\n{} 9\n{} soup\n{good}", "é".repeat(32), "0".repeat(64));
-        fs::write(&path, odd).unwrap();
-        assert!(open(&folder, at(1)).is_open(&id, at(1)));
-        fs::write(&path, good.replace(" 2592000000", " 18446744073709551615")).unwrap();
-        let wrong_clock = open(&folder, at(1));
-        assert!(!wrong_clock.is_open(&id, at(SESSION_SECONDS * 1000 + 1)), "it ends in a month");
-        fs::write(&path, vec![0xff; 1 << 20]).unwrap();
-        assert!(!open(&folder, at(1)).is_open(&id, at(1)));
-    }
-
-    #[test]
-    fn the_oldest_ends_at_the_cap() {
-        let folder = Folder::new();
-        let sessions = open(&folder, at(0));
-        let first = sessions.start(at(0)).unwrap();
-        let second = sessions.start(at(1)).unwrap();
-        for number in 1..SESSIONS_MAX as u64 {
-            sessions.start(at(1 + number)).unwrap();
-        }
-        let now = at(SESSIONS_MAX as u64);
-        assert!(!sessions.is_open(&first, now));
-        assert!(sessions.is_open(&second, now));
-        assert!(open(&folder, now).is_open(&second, now), "all of them fit into the file");
-    }
-}
+mod tests;

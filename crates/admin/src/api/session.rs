@@ -1,21 +1,40 @@
 //! Logging in and out.
 
+use super::audited::{AuditedDeed, record_deed};
 use super::{ApiRequest, ApiState};
-use crate::gate::host_field;
-use crate::model::{ApiProblem, LoginRequest};
+use crate::caller::MASTER_NAME;
+use crate::gate::{AuthGate, host_field};
+use crate::model::{ApiProblem, LoginRequest, SignInOffer};
 use crate::refused::ApiRefusal;
 use crate::sender::RequestOrigin;
+use crate::sessions::SessionStart;
+use accounts::CodeVerdict;
+use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, LOCATION, SET_COOKIE};
+use http::header::{ACCEPT, CONTENT_TYPE, LOCATION, SET_COOKIE, USER_AGENT};
 use http::{HeaderMap, StatusCode};
+use passwords::BasicCredentials;
 use percent_encoding::percent_decode_str;
 use std::sync::Arc;
+use url::form_urlencoded;
 
 /// The sign-in page that says that a link's token is not this Tidegate's: the dashboard knows the
 /// word.
 const STALE_LINK: &str = "/#stale-link";
+
+/// Credentials that somebody signs in with.
+enum SignIn {
+    Token(String),
+    Password { shown: BasicCredentials, code: Option<String> },
+}
+
+/// Ways to sign in that there are.
+#[utoipa::path(get, path = "/api/sign-in", security(()), responses((status = 200, body = SignInOffer)))]
+pub(crate) async fn sign_in_offer(State(app): State<Arc<ApiState>>) -> Json<SignInOffer> {
+    Json(SignInOffer { users: app.gate.credentials.users.passwords().is_some() })
+}
 
 /// Begins a session: sets its cookie, which no script can read. Takes JSON (answered with 204) or
 /// a form (answered by going to the dashboard).
@@ -23,7 +42,9 @@ const STALE_LINK: &str = "/#stale-link";
     (LoginRequest = "application/json"), (LoginRequest = "application/x-www-form-urlencoded")
 )), responses(
     (status = 204, description = "Logged in"), (status = 303, description = "Logged in by a form"),
-    (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 429, body = ApiProblem)
+    (status = 400, body = ApiProblem),
+    (status = 401, body = ApiProblem, description = "With `needs` where a code is missing or wrong"),
+    (status = 429, body = ApiProblem)
 ))]
 pub(crate) async fn login(
     State(app): State<Arc<ApiState>>,
@@ -35,16 +56,16 @@ pub(crate) async fn login(
     let is_form =
         media_type.is_some_and(|text| text.starts_with("application/x-www-form-urlencoded"));
     let next = if is_form { return_page(&String::from_utf8_lossy(&body)) } else { None };
-    let token = if is_form {
-        form_token(&String::from_utf8_lossy(&body))
+    let sent = if is_form {
+        Some(read_form(&body))
     } else {
-        serde_json::from_slice(&body).ok().map(|LoginRequest { token }| token)
+        serde_json::from_slice::<LoginRequest>(&body).ok()
     };
-    let token = token.ok_or_else(|| {
-        ApiRefusal::new(StatusCode::BAD_REQUEST, "no token was sent", "send {\"token\": \"…\"}")
+    let sign_in = sent.and_then(sign_in_of).ok_or_else(|| {
+        let remedy = r#"send {"user": "…", "password": "…"} or {"token": "…"}"#;
+        ApiRefusal::new(StatusCode::BAD_REQUEST, "no token and no password was sent", remedy)
     })?;
-    let sender = RequestOrigin::of(&headers, host_field(&headers));
-    match (cookie(&app, token, asked, sender).await, next) {
+    match (signed_in(&app, sign_in, asked, &headers).await, next) {
         (Ok(cookie), Some(next)) => {
             Ok((StatusCode::SEE_OTHER, [(LOCATION, next), (SET_COOKIE, cookie)]).into_response())
         }
@@ -64,8 +85,13 @@ pub(crate) async fn login(
 ))]
 pub(crate) async fn logout(
     State(app): State<Arc<ApiState>>,
+    asked: ApiRequest,
     headers: HeaderMap,
 ) -> Result<Response, ApiRefusal> {
+    if let Ok(caller) = app.gate.check_pass(&headers, asked.client, asked.now) {
+        let deed = AuditedDeed { action: "POST /logout", who: &caller.name, body: None };
+        record_deed(&app, asked, deed, Ok(&caller)).await;
+    }
     let cookie = app.ask(move |app| app.gate.end_session(&headers)).await?;
     Ok(forget_or_keep(&cookie))
 }
@@ -81,7 +107,7 @@ pub(crate) async fn by_address(
 ) -> Option<Response> {
     let token = form_token(query)?;
     let sender = RequestOrigin::of(headers, host_field(headers));
-    Some(match cookie(app, token, asked, sender).await {
+    Some(match signed_in(app, SignIn::Token(token), asked, headers).await {
         Ok(cookie) => to_dashboard(&cookie),
         Err(_) if sender != RequestOrigin::Embedded && reads_pages(headers) => {
             (StatusCode::SEE_OTHER, [(LOCATION, STALE_LINK)]).into_response()
@@ -96,17 +122,112 @@ fn reads_pages(headers: &HeaderMap) -> bool {
     accept.is_some_and(|accept| accept.contains("text/html"))
 }
 
-async fn cookie(
+/// Begins a session and gives its cookie. Whatever comes of it is written down.
+async fn signed_in(
     app: &Arc<ApiState>,
-    token: String,
+    sign_in: SignIn,
     asked: ApiRequest,
-    sender: RequestOrigin,
+    headers: &HeaderMap,
 ) -> Result<String, ApiRefusal> {
-    app.gate.check_token(token.trim(), asked.client, sender, asked.now)?;
-    app.ask(move |app| app.gate.open_session(asked.now)).await?.map_err(|error| {
+    let who = match &sign_in {
+        SignIn::Token(_) => MASTER_NAME.into(),
+        SignIn::Password { shown, .. } => shown.user.clone(),
+    };
+    let user = match checked(app, sign_in, asked, headers).await {
+        Ok(user) => user,
+        Err(refused) => {
+            record_deed(app, asked, login_of(&who), Err(&refused)).await;
+            return Err(refused);
+        }
+    };
+    let agent = headers.get(USER_AGENT).map(|agent| String::from_utf8_lossy(agent.as_bytes()));
+    let start = SessionStart {
+        user,
+        client: asked.client.to_string(),
+        agent: agent.unwrap_or_default().into_owned(),
+    };
+    let begun = app.ask(move |app| app.gate.credentials.sessions.start(start, asked.now)).await?;
+    let id = begun.map_err(|error| {
         let remedy = "look at the system's random number generator, then try again";
         ApiRefusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string(), remedy)
-    })
+    })?;
+    if let Some(caller) = app.gate.credentials.session(&id, asked.now) {
+        record_deed(app, asked, login_of(&who), Ok(&caller)).await;
+    }
+    Ok(AuthGate::cookie(&id))
+}
+
+fn login_of(who: &str) -> AuditedDeed<'_> {
+    AuditedDeed { action: "POST /login", who, body: None }
+}
+
+/// The user who signs in; none for who has the token.
+async fn checked(
+    app: &Arc<ApiState>,
+    sign_in: SignIn,
+    asked: ApiRequest,
+    headers: &HeaderMap,
+) -> Result<Option<String>, ApiRefusal> {
+    let sender = RequestOrigin::of(headers, host_field(headers));
+    let credentials = &app.gate.credentials;
+    match sign_in {
+        SignIn::Token(token) => {
+            credentials.check_token(token.trim(), asked.client, sender, asked.now)?;
+            Ok(None)
+        }
+        SignIn::Password { shown, code } => {
+            let user = credentials.check_password(shown, asked.client, sender, asked.now).await?;
+            let name = user.name.clone();
+            let judge = move |app: &ApiState| {
+                app.gate.credentials.users.check_code(&name, code.as_deref(), asked.now)
+            };
+            match app.ask(judge).await?? {
+                CodeVerdict::NotNeeded | CodeVerdict::Accepted => Ok(Some(user.name)),
+                CodeVerdict::Missing => {
+                    Err(code_wanted("the code of the authenticator is missing"))
+                }
+                CodeVerdict::Wrong => {
+                    credentials.note_wrong_code(asked.client, asked.now);
+                    Err(code_wanted("this code is wrong, or was used already"))
+                }
+            }
+        }
+    }
+}
+
+fn code_wanted(error: &str) -> ApiRefusal {
+    let remedy = "send `code` too: six digits of the authenticator, or a recovery code";
+    let mut refused = ApiRefusal::new(StatusCode::UNAUTHORIZED, error, remedy);
+    refused.problem.needs = Some("code".into());
+    refused
+}
+
+/// What a login sends, if it is enough.
+fn sign_in_of(sent: LoginRequest) -> Option<SignIn> {
+    let filled = |text: Option<String>| text.filter(|it| !it.is_empty());
+    match (filled(sent.user), filled(sent.password), filled(sent.token)) {
+        (Some(user), Some(password), _) => {
+            let shown = BasicCredentials { user, password: password.into_bytes() };
+            Some(SignIn::Password { shown, code: filled(sent.code) })
+        }
+        (_, _, Some(token)) => Some(SignIn::Token(token)),
+        _ => None,
+    }
+}
+
+fn read_form(body: &[u8]) -> LoginRequest {
+    let mut sent = LoginRequest::default();
+    for (name, value) in form_urlencoded::parse(body) {
+        let field = match &*name {
+            "token" => &mut sent.token,
+            "user" => &mut sent.user,
+            "password" => &mut sent.password,
+            "code" => &mut sent.code,
+            _ => continue,
+        };
+        *field = Some(value.into_owned());
+    }
+    sent
 }
 
 fn to_dashboard(cookie: &str) -> Response {
@@ -125,7 +246,7 @@ fn return_page(words: &str) -> Option<String> {
     ours.then(|| page.into_owned())
 }
 
-/// The word `token` of a form or a query. A token holds nothing that is written with escapes.
+/// The word `token` of a query. A token holds nothing that is written with escapes.
 fn form_token(words: &str) -> Option<String> {
     words.split('&').find_map(|word| word.strip_prefix("token=")).map(str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! What the page looks like: every text from outside escaped, no script, nothing from elsewhere.
+//! Looks of the page: every text from outside escaped, no script, nothing from elsewhere.
 //!
 //! It decides nothing. Called by [`super`] alone.
 
@@ -19,17 +19,32 @@ const MESSAGE_HTML: &str = include_str!("told.html");
 const LOGIN: &str = include_str!("login.html");
 const CONTINUE_HTML: &str = include_str!("onward.html");
 
-/// What the page may do: show our style sheet and its own pictures, and send its form to us.
+/// Powers of the page: our style sheet, its own pictures, and its form, which goes to us.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; \
                       base-uri 'none'; frame-ancestors 'none'";
 const LINK: &str = "<link rel=\"stylesheet\" href=\"/allow.css\">";
 
-/// Why the page asks for the token.
+/// Text about the token, and the fields.
+const TOKEN_LEAD: &str = "Whoever runs this network may. The token is the text of \
+                          <code>admin.token</code> in the state folder.";
+const TOKEN_FIELDS: &str = include_str!("token_fields.html");
+const PASSWORD_FIELDS: &str = include_str!("password_fields.html");
+
+/// Credentials that the page asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum LoginWay {
+    /// The token, where there are no users.
+    Token,
+    /// A user's name and password, with a code if need be; or the token.
+    Password,
+}
+
+/// Why the page asks for credentials.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LoginReason {
     /// There is no session.
     First,
-    /// What was sent is not the token.
+    /// Wrong ones were sent.
     Wrong,
 }
 
@@ -100,15 +115,25 @@ fn already_allowed_page(wish: &AllowPage, allow: &OverrideInfo, once: &str) -> R
 }
 
 /// For who is not logged in.
-pub(super) fn login(wish: &AllowPage, why: LoginReason) -> Response {
+pub(super) fn login(wish: &AllowPage, why: LoginReason, way: LoginWay) -> Response {
+    let (lead, fields, problem) = match way {
+        LoginWay::Token => (TOKEN_LEAD, TOKEN_FIELDS, "That is not the token."),
+        LoginWay::Password => (
+            "Whoever runs this network may.",
+            PASSWORD_FIELDS,
+            "The name, the password or the code is wrong.",
+        ),
+    };
     let wrong = match why {
-        LoginReason::First => "",
-        LoginReason::Wrong => "<p class=\"wrong\">That is not the token.</p>",
+        LoginReason::First => String::new(),
+        LoginReason::Wrong => format!("<p class=\"wrong\">{problem}</p>"),
     };
     let slots = [
         ("host", escape(wish.host.as_str())),
         ("next", escape(&wish.address())),
-        ("wrong", wrong.to_owned()),
+        ("lead", lead.to_owned()),
+        ("fields", fields.to_owned()),
+        ("wrong", wrong),
     ];
     let slots = slots.each_ref().map(|(name, text)| (*name, text.as_str()));
     page(StatusCode::UNAUTHORIZED, "Log in", &fill(LOGIN, &slots))

@@ -301,7 +301,8 @@ impl House {
             state_dir: folder.path().into(),
             clock: transport::clock::now,
         };
-        let admin = Admin::new(settings, parts);
+        let (admin, troubles) = Admin::new(settings, parts);
+        assert_eq!(troubles, [] as [String; 0]);
         Self { admin, program, ledger, token: text, folder }
     }
 

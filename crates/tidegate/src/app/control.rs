@@ -70,7 +70,10 @@ impl RunningApp {
                 state_dir: self.state.path().into(),
                 clock: transport::clock::now,
             };
-            let admin = Admin::new(&settings, parts);
+            let (admin, troubles) = Admin::new(&settings, parts);
+            for trouble in troubles {
+                self.note_problem(trouble);
+            }
             self.open_for_scrapers(&mut running, &admin)?;
             self.start_admin(&mut running, listener, admin)?;
         }

@@ -1,0 +1,119 @@
+//! Entries of the audit log: every change that is asked for, and every sign-in.
+//!
+//! A change is written down when its answer is known, before it goes out. Called by the guard, by
+//! those who sign in, and by the page that lets a name through.
+
+use super::{ApiRequest, ApiState};
+use crate::caller::ApiCaller;
+use crate::refused::{ApiRefusal, ProblemText};
+use accounts::{AuditActor, AuditRecord, redacted};
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Largest body of a change by somebody whom the gate has let in, in bytes: a text of rules.
+pub(crate) const CHANGE_BYTES_MAX: usize = (1 << 20) + (64 << 10);
+/// Largest body that is read for the log, in bytes; a longer one is told of by its length.
+const LOGGED_BYTES_MAX: usize = 256 << 10;
+
+/// Has a change made, if that is allowed, and writes down who asked and what came of it.
+pub(crate) async fn record_change(
+    app: &Arc<ApiState>,
+    asked: ApiRequest,
+    caller: ApiCaller,
+    allowed: Result<(), ApiRefusal>,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiRefusal> {
+    let (mut parts, body) = request.into_parts();
+    let action = format!("{} {}", parts.method, parts.uri.path());
+    let too_large = |_| {
+        ApiRefusal::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "the body is too large, or was not sent to its end",
+            format!("send at most {CHANGE_BYTES_MAX} bytes"),
+        )
+    };
+    let read = to_bytes(body, CHANGE_BYTES_MAX).await.map_err(too_large);
+    let logged = read.as_ref().ok().and_then(|bytes| body_of(bytes));
+    let response = match (allowed, read) {
+        (Ok(()), Ok(bytes)) => {
+            parts.extensions.insert(caller.clone());
+            next.run(Request::from_parts(parts, Body::from(bytes))).await
+        }
+        (Err(refused), _) | (Ok(()), Err(refused)) => refused.into_response(),
+    };
+    let record = AuditRecord {
+        at_ms: asked.now.unix_ms,
+        kind: caller.actor(),
+        role: Some(caller.role),
+        who: caller.name,
+        client: asked.client.to_string(),
+        action,
+        body: logged,
+        status: response.status().as_u16(),
+        error: error_of(&response),
+    };
+    append(app, record).await;
+    Ok(response)
+}
+
+/// A deed that is written down by who does it, and not by the guard.
+pub(crate) struct AuditedDeed<'d> {
+    /// Method and path.
+    pub(crate) action: &'static str,
+    /// Name of who asked; the name that was tried, where nobody was let in.
+    pub(crate) who: &'d str,
+    /// Body of what was asked for, without what is secret.
+    pub(crate) body: Option<Value>,
+}
+
+/// Writes down a deed: who did it, or why nobody did.
+pub(crate) async fn record_deed(
+    app: &Arc<ApiState>,
+    asked: ApiRequest,
+    deed: AuditedDeed<'_>,
+    outcome: Result<&ApiCaller, &ApiRefusal>,
+) {
+    let (kind, role, status, error) = match outcome {
+        Ok(caller) => (caller.actor(), Some(caller.role), StatusCode::NO_CONTENT, None),
+        Err(refused) => {
+            (AuditActor::Nobody, None, refused.status, Some(refused.problem.error.clone()))
+        }
+    };
+    let record = AuditRecord {
+        at_ms: asked.now.unix_ms,
+        who: deed.who.chars().take(64).collect(),
+        kind,
+        role,
+        client: asked.client.to_string(),
+        action: deed.action.into(),
+        body: deed.body,
+        status: status.as_u16(),
+        error,
+    };
+    append(app, record).await;
+}
+
+async fn append(app: &Arc<ApiState>, record: AuditRecord) {
+    // Where no thread is to be had the change stands all the same.
+    let _ = app.ask(move |app| app.gate.credentials.audit.append(record)).await;
+}
+
+fn error_of(response: &Response) -> Option<String> {
+    response.extensions().get().map(|ProblemText(text)| text.to_string())
+}
+
+/// A body as the log keeps it; none of what is no JSON.
+fn body_of(bytes: &[u8]) -> Option<Value> {
+    if bytes.len() > LOGGED_BYTES_MAX {
+        return Some(serde_json::json!({ "bytes": bytes.len() }));
+    }
+    let value: Value = serde_json::from_slice(bytes).ok()?;
+    let is_empty = value.as_object().is_some_and(serde_json::Map::is_empty);
+    (!is_empty).then(|| redacted(&value))
+}

@@ -1,0 +1,223 @@
+//! Credentials that open the API: the token of the state folder, users with passwords and codes,
+//! sessions, API tokens.
+//!
+//! The right token always passes: wrong ones are rationed for each client, and those that a page of
+//! another site sends are refused uncounted. Passwords are rationed likewise, right ones too once a
+//! client has guessed too often. Asked by the gate and by those who sign in.
+
+use crate::caller::{ApiCaller, CallerCredential};
+use crate::failed_logins::{GuessVerdict, WrongGuesses};
+use crate::refused::ApiRefusal;
+use crate::sender::RequestOrigin;
+use crate::sessions::OpenSessions;
+use crate::token::AdminToken;
+use accounts::{ApiTokens, AuditLog, TokenScope, UserAccounts, UserInfo};
+use http::StatusCode;
+use passwords::{BasicCredentials, LoginOutcome, PasswordChecker};
+use std::net::IpAddr;
+use std::path::Path;
+use vocab::Now;
+
+/// Credentials that open the API.
+pub(crate) struct CredentialStore {
+    token: AdminToken,
+    /// Opens the metrics page alone.
+    metrics_token: AdminToken,
+    pub(crate) sessions: OpenSessions,
+    pub(crate) users: UserAccounts,
+    pub(crate) tokens: ApiTokens,
+    pub(crate) audit: AuditLog,
+    /// None where the system gives no randomness: nobody comes in by a password.
+    checker: Option<PasswordChecker>,
+    wrong_guesses: WrongGuesses,
+}
+
+/// Kind of credential that is needed, for what is said where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GuessKind {
+    Token,
+    Password,
+}
+
+impl CredentialStore {
+    /// Credentials of a state folder. Files that cannot be understood are told of.
+    pub(crate) fn open(
+        state_dir: &Path,
+        token: AdminToken,
+        metrics_token: AdminToken,
+        now: Now,
+    ) -> (Self, Vec<String>) {
+        let (users, damaged_users) = UserAccounts::open(state_dir);
+        let (tokens, damaged_tokens) = ApiTokens::open(state_dir);
+        let store = Self {
+            sessions: OpenSessions::open(state_dir, token.clone(), now),
+            token,
+            metrics_token,
+            users,
+            tokens,
+            audit: AuditLog::open(state_dir),
+            checker: PasswordChecker::new().ok(),
+            wrong_guesses: WrongGuesses::default(),
+        };
+        (store, damaged_users.into_iter().chain(damaged_tokens).collect())
+    }
+
+    /// The caller who shows this bearer token.
+    pub(crate) fn bearer(
+        &self,
+        text: &str,
+        client: IpAddr,
+        sender: RequestOrigin,
+        now: Now,
+    ) -> Result<ApiCaller, ApiRefusal> {
+        match self.tokens.grant(text, now) {
+            None => {
+                self.check_token(text, client, sender, now)?;
+                Ok(ApiCaller::master(CallerCredential::MasterToken))
+            }
+            Some(grant) => {
+                let TokenScope::Role(scope) = grant.scope else {
+                    return Err(ApiRefusal::new(
+                        StatusCode::FORBIDDEN,
+                        "this token opens the metrics page alone",
+                        "make one of another scope with POST /api/tokens",
+                    ));
+                };
+                let role = match &grant.owner {
+                    None => scope,
+                    Some(owner) => match self.users.get(owner) {
+                        Some(user) => scope.min(user.role),
+                        None => return Err(unauthorised("the user of this token is no more")),
+                    },
+                };
+                let credential = CallerCredential::ApiToken;
+                Ok(ApiCaller { name: grant.name, credential, user: grant.owner, role })
+            }
+        }
+    }
+
+    /// The caller who has this session.
+    pub(crate) fn session(&self, id: &str, now: Now) -> Option<ApiCaller> {
+        let session = self.sessions.touch(id, now)?;
+        let credential = CallerCredential::Session(session.id().into());
+        let Some(name) = session.user else { return Some(ApiCaller::master(credential)) };
+        let role = self.users.get(&name)?.role;
+        Some(ApiCaller { user: Some(name.clone()), name, credential, role })
+    }
+
+    /// True for a bearer token that may read the metrics page.
+    pub(crate) fn opens_metrics(&self, text: &str, now: Now) -> bool {
+        let is_owned = |owner: Option<&str>| owner.is_none_or(|it| self.users.get(it).is_some());
+        self.metrics_token.is(text)
+            || self.tokens.grant(text, now).is_some_and(|it| is_owned(it.owner.as_deref()))
+    }
+
+    /// Lets the right token pass, whatever was sent before; a client that sends too many wrong ones
+    /// is told to wait.
+    pub(crate) fn check_token(
+        &self,
+        guess: &str,
+        client: IpAddr,
+        sender: RequestOrigin,
+        now: Now,
+    ) -> Result<(), ApiRefusal> {
+        if self.token.is(guess) {
+            return Ok(());
+        }
+        check_sender(sender)?;
+        match self.wrong_guesses.add(client, now) {
+            GuessVerdict::Counted => Err(unauthorised("this is not the token")),
+            GuessVerdict::TooMany => Err(too_many(GuessKind::Token)),
+        }
+    }
+
+    /// The user of a name and a password. The guess is counted first and forgiven if it was right,
+    /// so that those that are sent at once count too.
+    pub(crate) async fn check_password(
+        &self,
+        shown: BasicCredentials,
+        client: IpAddr,
+        sender: RequestOrigin,
+        now: Now,
+    ) -> Result<UserInfo, ApiRefusal> {
+        check_sender(sender)?;
+        if self.wrong_guesses.add(client, now) == GuessVerdict::TooMany {
+            return Err(too_many(GuessKind::Password));
+        }
+        let wrong = || unauthorised("the name or the password is wrong");
+        let shown = BasicCredentials { user: shown.user.to_ascii_lowercase(), ..shown };
+        let (Some(checker), Some(table)) = (&self.checker, self.users.passwords()) else {
+            return Err(wrong());
+        };
+        match checker.check(&table, checker.attempt(0, shown), now).await {
+            LoginOutcome::Accepted(name) => {
+                self.wrong_guesses.forgive(client);
+                self.users.get(&name).ok_or_else(wrong)
+            }
+            LoginOutcome::Wrong => Err(wrong()),
+            LoginOutcome::Busy => Err(ApiRefusal::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too many sign in at once",
+                "wait for some seconds, then try again",
+            )),
+        }
+    }
+
+    /// Counts a wrong code as a wrong guess.
+    pub(crate) fn note_wrong_code(&self, client: IpAddr, now: Now) {
+        // The next guess of whatever kind is refused if it was one too many.
+        let _ = self.wrong_guesses.add(client, now);
+    }
+
+    /// Writes down when sessions and tokens were used, if that is due.
+    pub(crate) fn save_uses(&self) {
+        if self.sessions.is_write_due() {
+            self.sessions.write();
+        }
+        if self.tokens.is_save_due() {
+            self.tokens.save();
+        }
+    }
+
+    /// True if [`CredentialStore::save_uses`] would write.
+    pub(crate) fn is_save_due(&self) -> bool {
+        self.sessions.is_write_due() || self.tokens.is_save_due()
+    }
+}
+
+fn check_sender(sender: RequestOrigin) -> Result<(), ApiRefusal> {
+    if sender.is_foreign() {
+        return Err(ApiRefusal::new(
+            StatusCode::FORBIDDEN,
+            "a page of another site sent this, and it is wrong",
+            "open the dashboard by its address",
+        ));
+    }
+    Ok(())
+}
+
+fn too_many(kind: GuessKind) -> ApiRefusal {
+    let (error, remedy) = match kind {
+        GuessKind::Token => (
+            "too many wrong tokens",
+            "send the right one, which is never refused: the text of admin.token in the state \
+             folder; or wait a minute",
+        ),
+        GuessKind::Password => (
+            "too many wrong passwords",
+            "wait a minute; or sign in with the text of admin.token in the state folder, which is \
+             never refused",
+        ),
+    };
+    ApiRefusal::new(StatusCode::TOO_MANY_REQUESTS, error, remedy)
+}
+
+/// The refusal of who shows nothing that opens the API.
+pub(crate) fn unauthorised(error: &str) -> ApiRefusal {
+    ApiRefusal::new(
+        StatusCode::UNAUTHORIZED,
+        error,
+        "log in as a user, or with the text of admin.token in the state folder; programs send a \
+         token as `Authorization: Bearer`",
+    )
+}
