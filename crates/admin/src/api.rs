@@ -27,15 +27,13 @@ mod tokens;
 mod users;
 pub(crate) mod why;
 
+pub(crate) use crate::api_request::ApiRequest;
 use crate::control::ProgramControl;
 use crate::gate::AuthGate;
 use crate::one_time_tokens::OneTimeTokens;
 use crate::refused::ApiRefusal;
-use axum::extract::FromRequestParts;
 use http::StatusCode;
-use http::request::Parts;
 use ledger::Ledger;
-use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -55,13 +53,6 @@ pub(crate) struct ApiState {
     pub(crate) clock: fn() -> Now,
     pub(crate) once: OneTimeTokens,
     questions: Arc<Semaphore>,
-}
-
-/// Who asks, and when: put beside the request by the guard.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ApiRequest {
-    pub(crate) client: IpAddr,
-    pub(crate) now: Now,
 }
 
 impl ApiState {
@@ -97,16 +88,6 @@ impl ApiState {
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for ApiRequest {
-    type Rejection = ApiRefusal;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiRefusal> {
-        // The guard put it there; without it the request has passed no guard.
-        parts.extensions.get().copied().ok_or_else(|| {
-            ApiRefusal::new(StatusCode::UNAUTHORIZED, "the request passed no guard", "report this")
-        })
-    }
-}
-
 /// The description's head.
 #[derive(OpenApi)]
 #[openapi(
@@ -132,7 +113,7 @@ impl Modify for SecuritySchemes {
             .build();
         components.add_security_scheme("token", SecurityScheme::Http(token));
         let cookie = ApiKeyValue::with_description(
-            crate::gate::COOKIE_NAME,
+            crate::api_request::COOKIE_NAME,
             "Set by `POST /login`. Changes also need the dashboard's own origin.",
         );
         components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));

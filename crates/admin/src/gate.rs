@@ -4,6 +4,7 @@
 //! comes from another page (cross-site request forgery), and everything but the dashboard's files
 //! without a token or a session. Asked by the guard.
 
+use crate::api_request::{AdminScheme, ApiRequest};
 use crate::caller::ApiCaller;
 use crate::credentials::{CredentialStore, unauthorised};
 use crate::refused::ApiRefusal;
@@ -11,29 +12,27 @@ use crate::sender::RequestOrigin;
 use crate::sessions::SESSION_SECONDS;
 use http::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, ORIGIN};
 use http::{Method, StatusCode, Uri};
-use std::net::{IpAddr, SocketAddr};
-use vocab::{DomainName, Now};
-
-/// The session's cookie.
-pub(crate) const COOKIE_NAME: &str = "tidegate_session";
+use std::net::IpAddr;
+use vocab::DomainName;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The gate.
 pub(crate) struct AuthGate {
     pub(crate) credentials: CredentialStore,
-    listen: SocketAddr,
+    /// Addresses that are listened on.
+    listening: Vec<IpAddr>,
     hosts: Vec<DomainName>,
 }
 
 impl AuthGate {
-    /// The gate of a listener.
+    /// The gate of the listeners at these addresses, under these names.
     pub(crate) fn new(
         credentials: CredentialStore,
-        listen: SocketAddr,
+        listening: Vec<IpAddr>,
         hosts: Vec<DomainName>,
     ) -> Self {
-        Self { credentials, listen, hosts }
+        Self { credentials, listening, hosts }
     }
 
     /// Returns whether the request calls us by a name of ours.
@@ -42,9 +41,8 @@ impl AuthGate {
         let host = bare_host(authority);
         let known = if let Ok(address) = host.parse::<IpAddr>() {
             // A page cannot rebind an address; but one that is not ours is not meant for us.
-            address.is_loopback()
-                || self.listen.ip().is_unspecified()
-                || self.listen.ip() == address
+            let is_ours = |own: &IpAddr| own.is_unspecified() || *own == address;
+            address.is_loopback() || self.listening.iter().any(is_ours)
         } else {
             let own = |name: &DomainName| name.as_str().eq_ignore_ascii_case(host);
             host.eq_ignore_ascii_case("localhost") || self.hosts.iter().any(own)
@@ -65,6 +63,7 @@ impl AuthGate {
         method: &Method,
         uri: &Uri,
         headers: &HeaderMap,
+        scheme: AdminScheme,
     ) -> Result<(), ApiRefusal> {
         if method.is_safe() {
             return Ok(());
@@ -75,7 +74,9 @@ impl AuthGate {
             (Some(site), _) => site == "same-origin",
             (None, Some(origin)) => {
                 let host = host_of(uri, headers).unwrap_or_default();
-                origin.strip_prefix("http://").is_some_and(|rest| rest.eq_ignore_ascii_case(host))
+                origin
+                    .strip_prefix(scheme.prefix())
+                    .is_some_and(|rest| rest.eq_ignore_ascii_case(host))
             }
             // A program, or a browser too old to name the page: harmless as long as nothing it
             // sends by itself lets it in.
@@ -91,18 +92,18 @@ impl AuthGate {
         ))
     }
 
-    /// Who shows a token or a session.
+    /// The caller who shows a token or a session.
     pub(crate) fn check_pass(
         &self,
         headers: &HeaderMap,
-        client: IpAddr,
-        now: Now,
+        asked: ApiRequest,
     ) -> Result<ApiCaller, ApiRefusal> {
         if let Some(guess) = bearer(headers) {
             let sender = RequestOrigin::of(headers, host_field(headers));
-            return self.credentials.bearer(guess, client, sender, now);
+            return self.credentials.bearer(guess, asked.client, sender, asked.now);
         }
-        let caller = session_of(headers).and_then(|id| self.credentials.session(id, now));
+        let session = session_of(headers, asked.scheme);
+        let caller = session.and_then(|id| self.credentials.session(id, asked.now));
         caller.ok_or_else(|| unauthorised("no token and no session"))
     }
 
@@ -111,27 +112,28 @@ impl AuthGate {
     pub(crate) fn check_metrics_pass(
         &self,
         headers: &HeaderMap,
-        client: IpAddr,
-        now: Now,
+        asked: ApiRequest,
     ) -> Result<(), ApiRefusal> {
-        if bearer(headers).is_some_and(|guess| self.credentials.opens_metrics(guess, now)) {
+        if bearer(headers).is_some_and(|guess| self.credentials.opens_metrics(guess, asked.now)) {
             return Ok(());
         }
-        self.check_pass(headers, client, now).map(drop)
+        self.check_pass(headers, asked).map(drop)
     }
 
     /// The cookie of a session.
-    pub(crate) fn cookie(id: &str) -> String {
-        format!("{COOKIE_NAME}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_SECONDS}")
+    pub(crate) fn cookie(id: &str, scheme: AdminScheme) -> String {
+        let (name, secure) = (scheme.cookie_name(), scheme.cookie_mark());
+        format!("{name}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_SECONDS}{secure}")
     }
 
     /// Ends the request's session, if it has one, and gives the cookie that forgets it. Writes a
     /// file.
-    pub(crate) fn end_session(&self, headers: &HeaderMap) -> String {
-        if let Some(id) = session_of(headers) {
+    pub(crate) fn end_session(&self, headers: &HeaderMap, scheme: AdminScheme) -> String {
+        if let Some(id) = session_of(headers, scheme) {
             self.credentials.sessions.end(id);
         }
-        format!("{COOKIE_NAME}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
+        let (name, secure) = (scheme.cookie_name(), scheme.cookie_mark());
+        format!("{name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0{secure}")
     }
 }
 
@@ -163,12 +165,12 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// The session that a request names, whether there is one or not.
-pub(crate) fn session_of(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn session_of(headers: &HeaderMap, scheme: AdminScheme) -> Option<&str> {
     headers
         .get_all(COOKIE)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|cookies| cookies.split(';'))
         .filter_map(|cookie| cookie.trim().split_once('='))
-        .find_map(|(name, value)| (name == COOKIE_NAME).then_some(value))
+        .find_map(|(name, value)| (name == scheme.cookie_name()).then_some(value))
 }

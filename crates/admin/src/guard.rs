@@ -5,6 +5,7 @@
 
 use crate::api::audited;
 use crate::api::{ApiRequest, ApiState};
+use crate::api_request::AdminScheme;
 use crate::gate::AuthGate;
 use crate::permissions::needed_role;
 use crate::refused::ApiRefusal;
@@ -19,9 +20,12 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-/// Who is at the other end of the connection: put beside the request by [`crate::Admin`].
+/// The other end of the connection, and its protocol: put beside the request by [`crate::Admin`].
 #[derive(Clone, Copy)]
-pub(crate) struct PeerInfo(pub(crate) IpAddr);
+pub(crate) struct PeerInfo {
+    pub(crate) address: IpAddr,
+    pub(crate) scheme: AdminScheme,
+}
 
 const FIELDS: [(HeaderName, HeaderValue); 7] = [
     (
@@ -54,16 +58,15 @@ pub(crate) async fn guard_request(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let client = request
-        .extensions()
-        .get()
-        .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |PeerInfo(address)| *address);
-    request.extensions_mut().insert(ApiRequest { client, now: (app.clock)() });
+    let nobody = PeerInfo { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), scheme: AdminScheme::Http };
+    let PeerInfo { address: client, scheme } =
+        request.extensions().get().copied().unwrap_or(nobody);
+    request.extensions_mut().insert(ApiRequest { client, now: (app.clock)(), scheme });
     let (uri, headers) = (request.uri(), request.headers());
     let allowed = app
         .gate
         .check_host(uri, headers)
-        .and_then(|()| AuthGate::check_origin(request.method(), uri, headers));
+        .and_then(|()| AuthGate::check_origin(request.method(), uri, headers, scheme));
     let mut response = match allowed {
         Ok(()) => next.run(request).await,
         Err(refused) => refused.into_response(),
@@ -80,7 +83,7 @@ pub(crate) async fn inside(
     mut request: Request,
     next: Next,
 ) -> Result<Response, ApiRefusal> {
-    let caller = app.gate.check_pass(request.headers(), asked.client, asked.now)?;
+    let caller = app.gate.check_pass(request.headers(), asked)?;
     if app.gate.credentials.is_save_due() {
         app.ask(|app| app.gate.credentials.save_uses()).await?;
     }

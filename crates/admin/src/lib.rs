@@ -6,6 +6,7 @@
 //! serves it on a listener of its own, on loopback unless told otherwise.
 
 mod api;
+mod api_request;
 mod assets;
 mod caller;
 mod console_settings;
@@ -14,6 +15,7 @@ mod credentials;
 mod failed_logins;
 mod gate;
 mod guard;
+mod https_settings;
 mod iso;
 pub mod model;
 mod one_time_tokens;
@@ -39,6 +41,7 @@ pub use control::{
     ListChange, NotReady, OverrideKey, PoolChange, PoolServerChange, ProfileChange, ProgramControl,
     SettingsRefusal, WhyQuestion,
 };
+pub use https_settings::HttpsSettings;
 pub use iso::iso;
 pub use serve::{Admin, AdminParts};
 pub use setup::{ConfigEdits, Settings};

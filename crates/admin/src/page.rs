@@ -114,7 +114,7 @@ pub(crate) async fn show(
         Ok(read) => read,
         Err(refused) => return show::refused(&refused),
     };
-    if app.gate.check_pass(&headers, asked.client, asked.now).is_err() {
+    if app.gate.check_pass(&headers, asked).is_err() {
         // A strict cookie does not come along from another site's page: go here once more from
         // here.
         return if words.again.is_empty() {
@@ -130,7 +130,7 @@ pub(crate) async fn show(
     }
     match state(&app, &wish, asked).await {
         Ok((why, passing)) => match app.once.issue(
-            session_of(&headers).unwrap_or_default(),
+            session_of(&headers, asked.scheme).unwrap_or_default(),
             &wish.purpose(),
             asked.now,
         ) {
@@ -152,7 +152,7 @@ pub(crate) async fn act(
     headers: HeaderMap,
     sent: Result<Form<AllowPageForm>, FormRejection>,
 ) -> Response {
-    let caller = match app.gate.check_pass(&headers, asked.client, asked.now) {
+    let caller = match app.gate.check_pass(&headers, asked) {
         Ok(caller) => caller,
         Err(refused) => return show::refused(&refused),
     };
@@ -179,7 +179,7 @@ async fn handle_form(
         ApiRefusal::new(why.status(), why.body_text(), "send the form of the page as it is")
     })?;
     let wish = AllowPage::read(&sent.host, &sent.client, &sent.back)?;
-    let session = session_of(headers).unwrap_or_default();
+    let session = session_of(headers, asked.scheme).unwrap_or_default();
     if !app.once.redeem(&sent.once, session, &wish.purpose(), asked.now) {
         return Err(ApiRefusal::new(
             StatusCode::FORBIDDEN,

@@ -6,6 +6,7 @@
 use crate::api::audited::CHANGE_BYTES_MAX;
 use crate::api::state::ApiText;
 use crate::api::{self, ApiRequest, ApiState};
+use crate::api_request::AdminScheme;
 use crate::assets;
 use crate::control::ProgramControl;
 use crate::credentials::CredentialStore;
@@ -27,6 +28,7 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 use vocab::Now;
 
@@ -55,16 +57,22 @@ pub struct Admin {
     router: Router,
     /// The metrics page and health, for the listener that has nothing else.
     scraped: Router,
+    /// Protocol of the connections that are served.
+    scheme: AdminScheme,
 }
 
 impl Admin {
     /// Puts the routes together. Files of the state folder that cannot be understood are told of.
     pub fn new(settings: &Settings, parts: AdminParts) -> (Self, Vec<String>) {
-        let hosts = settings.hosts.iter().map(|host| host.0.clone()).collect();
+        let https = settings.https.as_ref();
+        let names = https.into_iter().flat_map(|https| &https.names);
+        let hosts = settings.hosts.iter().chain(names).map(|host| host.0.clone()).collect();
+        let secured = https.map(|https| https.listen.ip());
+        let listening = std::iter::once(settings.listen.ip()).chain(secured).collect();
         let now = (parts.clock)();
         let (credentials, troubles) =
             CredentialStore::open(&parts.state_dir, parts.token, parts.metrics_token, now);
-        let gate = AuthGate::new(credentials, settings.listen.0, hosts);
+        let gate = AuthGate::new(credentials, listening, hosts);
         let app = Arc::new(ApiState::new(parts.control, parts.ledger, gate, parts.clock));
         let (guarded, mut description) = api::guarded().split_for_parts();
         let (open, open_description) = api::open().split_for_parts();
@@ -91,13 +99,19 @@ impl Admin {
             .layer(map_response(as_json))
             .layer(from_fn_with_state(app.clone(), guard::guard_request))
             .with_state(app);
-        (Self { router, scraped }, troubles)
+        (Self { router, scraped, scheme: AdminScheme::Http }, troubles)
     }
 
     /// The pages of `admin.metrics_listen`: the metrics page and health, without a token.
     #[must_use]
     pub fn for_scrapers(&self) -> Self {
         Self { router: self.scraped.clone(), ..self.clone() }
+    }
+
+    /// The same for connections over TLS, whose cookies and origins are those of `https`.
+    #[must_use]
+    pub fn for_https(&self) -> Self {
+        Self { scheme: AdminScheme::Https, ..self.clone() }
     }
 
     /// Answers one request of a client.
@@ -107,7 +121,7 @@ impl Admin {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let mut request = request.map(axum::body::Body::new);
-        request.extensions_mut().insert(PeerInfo(client));
+        request.extensions_mut().insert(PeerInfo { address: client, scheme: self.scheme });
         let answered: Result<_, Infallible> = self.router.clone().call(request).await;
         match answered {
             Ok(response) => response.map(Body::boxed),
@@ -115,13 +129,13 @@ impl Admin {
         }
     }
 
-    /// Serves one connection until it closes or `stop` completes.
+    /// Serves one connection of a client until it closes or `stop` completes.
     pub async fn serve_connection(
         self,
-        stream: transport::Stream,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        client: IpAddr,
         stop: impl Future<Output = ()> + Unpin,
     ) -> Result<(), ServeError> {
-        let client = stream.peer().ip();
         let answer = move |request: http::Request<Incoming>| {
             let admin = self.clone();
             async move { admin.answer(request, client).await }

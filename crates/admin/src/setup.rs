@@ -3,6 +3,7 @@
 //! Read by `config`; the binary binds the address and hands both to [`crate::Admin::new`].
 
 use crate::console_settings::ConsoleChoice;
+use crate::https_settings::HttpsSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -17,9 +18,12 @@ const HOSTS_MAX: usize = 64;
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Where to listen, as address and port; HTTP without TLS. Default 127.0.0.1:9053: only this
-    /// machine. Elsewhere the token is all that protects it, and it crosses the network in clear.
+    /// machine. Elsewhere passwords and tokens cross the network in clear: see `https`.
     /// With port 0 the system picks one at each start; the file `admin.address` says which.
     pub listen: Text<SocketAddr>,
+    /// The same over HTTPS, for other machines: a mapping with `listen`, and `names` or
+    /// `certificate` and `key`. It is opened at the start. Default: none.
+    pub https: Option<HttpsSettings>,
     /// Host names under which browsers may call it, besides `localhost`, loopback addresses and the
     /// address listened on. Any other name is refused, so that a hostile page cannot reach it by
     /// DNS rebinding. Default none, at most 64.
@@ -55,6 +59,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             listen: Text(SocketAddr::from((Ipv4Addr::LOCALHOST, 9053))),
+            https: None,
             hosts: Vec::new(),
             metrics_listen: None,
             config_edits: ConfigEdits::default(),
@@ -75,15 +80,17 @@ impl Settings {
              way can take the token and then control Tidegate",
             self.listen.0
         );
-        let remedy = "listen on 127.0.0.1 and reach it through an SSH tunnel, or through a gateway \
-                      route with TLS";
+        let remedy = "listen on 127.0.0.1, and let others come by HTTPS: \
+                      admin.https: { listen: \"0.0.0.0:9443\" }";
         vec![Complaint::new("listen", message).remedy(remedy)]
     }
 
     /// Every complaint, with paths relative to this section.
     pub fn check(&self) -> Vec<Complaint> {
         let console = self.console.iter().flat_map(ConsoleChoice::check);
+        let https = self.https.iter().flat_map(HttpsSettings::check);
         let mut complaints: Vec<_> = console.map(|it| it.under("console")).collect();
+        complaints.extend(https.map(|it| it.under("https")));
         if self.hosts.len() > HOSTS_MAX {
             complaints.push(
                 Complaint::new("hosts", format!("{} names are too many", self.hosts.len()))

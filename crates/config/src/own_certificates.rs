@@ -1,4 +1,4 @@
-//! Certificates that our own authority is to sign for the doors' listeners, of all sections.
+//! Certificates that our own authority is to sign for the listeners of all sections.
 //!
 //! The signer's process signs for these names and no others, so it must know of every one. Read
 //! when the configuration is checked, and by the signer.
@@ -10,7 +10,11 @@ use vocab::Complaint;
 impl ConfigFile {
     /// The certificates that our own authority is to sign, of every section.
     pub fn own_certificates(&self) -> Vec<PlacedCertificate> {
-        DOOR_SECTIONS.iter().flat_map(|door| (door.own_certificates)(self)).collect()
+        let admin = self.admin.https.as_ref().and_then(admin::HttpsSettings::own_certificate);
+        let admin = admin
+            .map(|certificate| PlacedCertificate { section: "admin.https".into(), certificate });
+        let doors = DOOR_SECTIONS.iter().flat_map(|door| (door.own_certificates)(self));
+        doors.chain(admin).collect()
     }
 }
 

@@ -240,6 +240,10 @@ fn listeners(file: &ConfigFile) -> Vec<(String, Listen)> {
         let listen = Listen { scheme: Scheme::Http, address: metrics.0, path: String::new() };
         all.push(("admin.metrics_listen".into(), listen));
     }
+    if let Some(https) = &file.admin.https {
+        let listen = Listen { scheme: Scheme::Https, address: https.listen.0, path: String::new() };
+        all.push(("admin.https.listen".into(), listen));
+    }
     let console = file.admin.console.as_ref().and_then(|it| it.settings().place().ok());
     if let Some(ConsolePlace::Loopback(address)) = console {
         let console = Listen { scheme: Scheme::Tcp, address, path: String::new() };

@@ -14,7 +14,7 @@ use transport::tls::{
     ClientAuthorities, ClientCertificates, FilesWatch, IdentityFiles, OwnCertificate, OwnName,
     ServerIdentity, WatchedIdentity, read_pem,
 };
-use vocab::{Complaint, DomainName, Door, Listen, Scheme};
+use vocab::{Complaint, DomainName, Listen, Scheme};
 
 const REMEDY: &str = "give a chain, leaf first, and its key, both in PEM";
 
@@ -80,15 +80,19 @@ impl<'p> CertificateOpener<'p> {
         made.map_err(|why| wrong(why.to_string()))
     }
 
-    /// Follows the files that were read until the watch is dropped; `tell` takes a line when one
-    /// has changed. None where there are no files, or no thread can be had: files are then read on
-    /// every reload still.
-    pub fn watch(self, door: Door, tell: &Arc<dyn Fn(&str) + Send + Sync>) -> Option<FilesWatch> {
+    /// Follows the files that were read until the watch is dropped; `tell` takes a line, which
+    /// begins with `owner`, when one has changed. None where there are no files, or no thread can
+    /// be had: files are then read on every reload still.
+    pub fn watch(
+        self,
+        owner: &'static str,
+        tell: &Arc<dyn Fn(&str) + Send + Sync>,
+    ) -> Option<FilesWatch> {
         if self.watched.is_empty() {
             return None;
         }
-        let (tell, door) = (Arc::clone(tell), door.as_str());
-        FilesWatch::start(self.watched, move |news| tell(&format!("{door}: {news}"))).ok()
+        let tell = Arc::clone(tell);
+        FilesWatch::start(self.watched, move |news| tell(&format!("{owner}: {news}"))).ok()
     }
 }
 

@@ -60,7 +60,7 @@ impl GatewayTls {
         }
         let tls = ServerTls::with_sites(&sites, &[Alpn::Http2, Alpn::Http1])
             .map_err(|why| vec![Complaint::new("tls", why.to_string())])?;
-        Ok(Some(Self { tls, _watch: opener.watch(Door::Gateway, &parts.log) }))
+        Ok(Some(Self { tls, _watch: opener.watch(Door::Gateway.as_str(), &parts.log) }))
     }
 
     /// TLS as `https` listeners speak it.

@@ -38,7 +38,7 @@ impl ProxyTls {
         };
         let identity = identity.map_err(|why| vec![why])?;
         let tls = ServerTls::with_identity(&identity, &[Alpn::Http2, Alpn::Http1]);
-        Ok(Some(Self { tls, _watch: opener.watch(Door::Proxy, &parts.log) }))
+        Ok(Some(Self { tls, _watch: opener.watch(Door::Proxy.as_str(), &parts.log) }))
     }
 
     /// TLS as `https` listeners speak it.

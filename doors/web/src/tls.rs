@@ -65,7 +65,7 @@ impl ListenerFronts {
                 fronts.push(ListenerFront::open(listen.address, settings, &identities)?);
             }
         }
-        Ok(Self { fronts, _watch: opener.watch(Door::Web, &parts.log) })
+        Ok(Self { fronts, _watch: opener.watch(Door::Web.as_str(), &parts.log) })
     }
 
     /// The certificates presented now.

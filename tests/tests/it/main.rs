@@ -71,6 +71,7 @@ mod taken_over;
 mod telemetry;
 mod transparent;
 mod upgrade;
+mod users;
 mod walls;
 mod webdav;
 mod why_equals_deed;

@@ -88,11 +88,11 @@ pub(crate) async fn logout(
     asked: ApiRequest,
     headers: HeaderMap,
 ) -> Result<Response, ApiRefusal> {
-    if let Ok(caller) = app.gate.check_pass(&headers, asked.client, asked.now) {
+    if let Ok(caller) = app.gate.check_pass(&headers, asked) {
         let deed = AuditedDeed { action: "POST /logout", who: &caller.name, body: None };
         record_deed(&app, asked, deed, Ok(&caller)).await;
     }
-    let cookie = app.ask(move |app| app.gate.end_session(&headers)).await?;
+    let cookie = app.ask(move |app| app.gate.end_session(&headers, asked.scheme)).await?;
     Ok(forget_or_keep(&cookie))
 }
 
@@ -154,7 +154,7 @@ async fn signed_in(
     if let Some(caller) = app.gate.credentials.session(&id, asked.now) {
         record_deed(app, asked, login_of(&who), Ok(&caller)).await;
     }
-    Ok(AuthGate::cookie(&id))
+    Ok(AuthGate::cookie(&id, asked.scheme))
 }
 
 fn login_of(who: &str) -> AuditedDeed<'_> {

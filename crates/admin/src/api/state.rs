@@ -120,7 +120,7 @@ pub(crate) async fn metrics(
     asked: ApiRequest,
     headers: HeaderMap,
 ) -> Result<Response, ApiRefusal> {
-    app.gate.check_metrics_pass(&headers, asked.client, asked.now)?;
+    app.gate.check_metrics_pass(&headers, asked)?;
     page(&app).await
 }
 

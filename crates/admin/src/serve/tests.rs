@@ -416,7 +416,8 @@ async fn it_is_served_over_a_socket() {
                 transport::accept_loop(listener, limits, drain.clone(), move |stream| {
                     let (admin, stop) = (admin.clone(), stop.clone());
                     async move {
-                        admin.serve_connection(stream, stop.started()).await.unwrap();
+                        let client = stream.peer().ip();
+                        admin.serve_connection(stream, client, stop.started()).await.unwrap();
                     }
                 });
             accepting.await.unwrap();

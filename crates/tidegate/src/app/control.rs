@@ -1,6 +1,5 @@
 //! The running program as the admin API sees it.
 
-use super::http::BoundListeners;
 use super::reload::size;
 use super::{RunningApp, RunningDoors, cache_index, stores, why};
 use admin::model::{
@@ -8,123 +7,20 @@ use admin::model::{
     SettingEdit, UpdateRequest, UpdatedList, UpstreamInfo,
 };
 use admin::{
-    Admin, AdminToken, ControlRefusal, DnsCachePurge, ListChange, NotReady, OverrideKey,
-    PoolChange, ProfileChange, ProgramControl, SettingsRefusal, TokenError, WhyQuestion,
+    ControlRefusal, DnsCachePurge, ListChange, NotReady, OverrideKey, PoolChange, ProfileChange,
+    ProgramControl, SettingsRefusal, WhyQuestion,
 };
 use config::MadeItems;
 use door_gateway::{ForecastQuestion, GatewayForecast};
 use policy::NameOverride;
 use policy_lists::ShrinkRule;
 use resolver::{FlushIn, FlushScope, UpstreamStanding};
-use state_folder::{ADDRESS_FILE, replace_file};
-use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
-use transport::{BindError, ConnectionLimits, CoreStuck, Drain};
-use vocab::{Action, Door, ListId, Listen, Now, RequestKind, Scheme};
-
-/// Admin connections at once: people and scripts, not the public.
-const ADMIN_CONNECTIONS_MAX: usize = 256;
-/// Admin connections of one client at once: a browser opens six, and no client that sends heads
-/// without an end may keep the others out.
-const ADMIN_CONNECTIONS_PER_CLIENT_MAX: usize = 64;
-
-/// Why the admin listener does not open.
-#[derive(Debug)]
-pub(super) enum AdminNotOpen {
-    /// The address could not be had.
-    Bind(BindError),
-    /// The token can neither be read nor made.
-    Token(TokenError),
-    /// A core takes no more work.
-    Core(CoreStuck),
-}
+use vocab::{Action, Door, ListId, Now, RequestKind};
 
 impl RunningApp {
-    /// Opens the admin listener; it stays as it is until the program ends.
-    pub(super) fn open_admin(self: &Arc<Self>) -> Result<(), AdminNotOpen> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut settings = running.plan.file.admin.clone();
-        let entry =
-            Listen { scheme: Scheme::Http, address: settings.listen.0, path: String::new() };
-        let bound =
-            running.http.bind("admin", &[entry], &self.cores, &[]).map_err(AdminNotOpen::Bind)?;
-        let (token, trouble) =
-            AdminToken::open_or_make(self.state.path()).map_err(AdminNotOpen::Token)?;
-        if let Some(trouble) = trouble {
-            self.note_problem(trouble);
-        }
-        let metrics_token =
-            AdminToken::open_for_metrics(self.state.path()).map_err(AdminNotOpen::Token)?;
-        for listener in bound {
-            settings.listen.0 = listener.address();
-            // It is opened once, so that nobody has said so before.
-            let _ = self.dashboard.set(listener.address());
-            self.publish_address();
-            let parts = admin::AdminParts {
-                control: Arc::new(ControlHandle(Arc::clone(self))),
-                ledger: self.ledger.clone(),
-                token: token.clone(),
-                metrics_token: metrics_token.clone(),
-                state_dir: self.state.path().into(),
-                clock: transport::clock::now,
-            };
-            let (admin, troubles) = Admin::new(&settings, parts);
-            for trouble in troubles {
-                self.note_problem(trouble);
-            }
-            self.open_for_scrapers(&mut running, &admin)?;
-            self.start_admin(&mut running, listener, admin)?;
-        }
-        drop(running);
-        self.open_console(token);
-        Ok(())
-    }
-
-    /// Serves what an admin answers at a listener.
-    fn start_admin(
-        &self,
-        running: &mut RunningDoors,
-        listener: BoundListeners,
-        admin: Admin,
-    ) -> Result<(), AdminNotOpen> {
-        let limits = ConnectionLimits::new(ADMIN_CONNECTIONS_MAX, ADMIN_CONNECTIONS_PER_CLIENT_MAX);
-        let serve = serve_admin(admin, self.left.clone());
-        running
-            .http
-            .start(listener, &limits, &self.cores, &self.drain, &serve)
-            .map_err(AdminNotOpen::Core)
-    }
-
-    /// Says in the state folder where the admin API listens, for commands.
-    pub(super) fn publish_address(&self) {
-        let Some(address) = self.dashboard.get() else { return };
-        let file = self.state.path().join(ADDRESS_FILE);
-        if let Err(why) = replace_file(&file, address.to_string().as_bytes()) {
-            self.note_problem(format!(
-                "{}: {why}; ctl does not find this Tidegate",
-                file.display()
-            ));
-        }
-    }
-
-    /// Opens `admin.metrics_listen`.
-    fn open_for_scrapers(
-        &self,
-        running: &mut RunningDoors,
-        admin: &Admin,
-    ) -> Result<(), AdminNotOpen> {
-        let Some(address) = running.plan.file.admin.metrics_listen.as_ref() else { return Ok(()) };
-        let entry = Listen { scheme: Scheme::Http, address: address.0, path: String::new() };
-        let bound =
-            running.http.bind("metrics", &[entry], &self.cores, &[]).map_err(AdminNotOpen::Bind)?;
-        for listener in bound {
-            self.start_admin(running, listener, admin.for_scrapers())?;
-        }
-        Ok(())
-    }
-
     /// Reasons why not everything that the configuration asks for is in force.
     fn not_ready(&self) -> Vec<NotReady> {
         let mut reasons = Vec::new();
@@ -147,36 +43,6 @@ impl RunningApp {
         reasons
     }
 }
-
-/// Serves what an admin answers, until another process has taken this one's place: who looks at
-/// this one then must look at the next.
-fn serve_admin(admin: Admin, left: Drain) -> super::http::Serve {
-    Arc::new(move |_, stream, drain| {
-        let (admin, left) = (admin.clone(), left.clone());
-        Box::pin(async move {
-            let stop = std::pin::pin!(async {
-                tokio::select! {
-                    () = drain.started() => {}
-                    () = left.started() => {}
-                }
-            });
-            // How a connection ends is the client's affair.
-            drop(admin.serve_connection(stream, stop).await);
-        })
-    })
-}
-
-impl fmt::Display for AdminNotOpen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bind(why) => why.fmt(f),
-            Self::Token(why) => why.fmt(f),
-            Self::Core(why) => why.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for AdminNotOpen {}
 
 /// Holds what the API holds of the program.
 pub(super) struct ControlHandle(pub(super) Arc<RunningApp>);

@@ -3,6 +3,7 @@
 //! Everything that is made once stands in [`RunningApp`]; what a configuration changes is swapped
 //! inside it. Called by the `run` command alone.
 
+mod admin_listeners;
 pub(crate) mod allocator;
 pub(crate) mod block_page;
 mod blocked_tunnels;

@@ -60,7 +60,8 @@ pub(crate) fn secrets(plan: &Plan) -> impl Iterator<Item = &Path> {
         proxy.tls.key.as_deref().into_iter().chain(users)
     });
     let values = plan.secret_files().iter().map(PathBuf::as_path);
-    dns.chain(web).chain(gateway).chain(proxy).chain(values)
+    let admin = file.admin.https.iter().filter_map(|https| https.key.as_deref());
+    dns.chain(web).chain(gateway).chain(proxy).chain(admin).chain(values)
 }
 
 /// Folders with what other people have fetched, as they stand in the configuration.

@@ -7,6 +7,7 @@ use crate::app::doors::HTTP_DOORS;
 use clap::Args;
 use config::Plan;
 use file_access::private_files::PrivateFiles;
+use http_front::check_certificate;
 use policy_lists::Subscription;
 use serde_json::json;
 use signer::CaCertificate;
@@ -102,7 +103,12 @@ fn judge(setup: &CommandSetup) -> Result<(Plan, Vec<String>), CommandFailure> {
     });
     let dns = plan.file.dns.as_ref().map(|dns| door_dns::check_files(dns, base));
     let dns = dns.into_iter().flatten().map(|complaint| complaint.under(Door::Dns.as_str()));
-    complaints.extend(named.chain(dns).map(|complaint| plan.locate(complaint)));
+    let admin = plan.file.admin.https.as_ref().and_then(|https| {
+        let (chain, key) = (https.certificate.as_ref()?, https.key.as_ref()?);
+        check_certificate(chain, key, base, "https.certificate")
+    });
+    let admin = admin.map(|complaint| complaint.under("admin"));
+    complaints.extend(named.chain(dns).chain(admin).map(|complaint| plan.locate(complaint)));
     complaints.extend(start_privileges::bad_account(&plan));
     complaints.extend(app::scripts::decision_script(&plan, &state, None).err());
     complaints.extend(app::block_page::read(&plan, &state).err().unwrap_or_default());
