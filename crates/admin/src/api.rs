@@ -94,7 +94,8 @@ impl ApiState {
     info(
         title = "Tidegate",
         description = "What a running Tidegate is doing, why, and the few things that can be \
-                       changed while it runs. Errors are JSON with `error` and `remedy`."
+                       changed while it runs. Errors are problem details (RFC 9457) with `error` \
+                       and `remedy`."
     ),
     security(("token" = []), ("session" = [])),
     modifiers(&SecuritySchemes)
@@ -118,6 +119,26 @@ impl Modify for SecuritySchemes {
         );
         components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     }
+}
+
+/// The description as JSON, with the media type of problem details where an answer is one: its
+/// macro knows one type for all.
+pub(crate) fn described(description: &utoipa::openapi::OpenApi) -> String {
+    let mut text = serde_json::to_value(description).unwrap_or_default();
+    let methods = text["paths"].as_object_mut().into_iter().flat_map(|paths| paths.values_mut());
+    let operations = methods.filter_map(|it| it.as_object_mut()).flat_map(|it| it.values_mut());
+    for operation in operations {
+        let Some(responses) = operation["responses"].as_object_mut() else { continue };
+        for (_, response) in
+            responses.iter_mut().filter(|(status, _)| status.starts_with(['4', '5']))
+        {
+            let Some(content) = response["content"].as_object_mut() else { continue };
+            if let Some(body) = content.remove("application/json") {
+                content.insert("application/problem+json".into(), body);
+            }
+        }
+    }
+    text.to_string()
 }
 
 /// Routes that need the token or a session.

@@ -59,9 +59,18 @@ pub use self::why::{GatewayWhy, RuleMatch, WhyAnswer, WhyQuery};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// Holds what went wrong, and what to do about it.
+/// Problem details (RFC 9457) of the type `about:blank`, with what to do about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApiProblem {
+    /// Name of the status.
+    #[serde(default)]
+    pub title: String,
+    /// HTTP status.
+    #[serde(default)]
+    pub status: u16,
+    /// The same as `error`.
+    #[serde(default)]
+    pub detail: String,
     /// What is wrong, in one sentence.
     pub error: String,
     /// What to do about it.

@@ -1,13 +1,14 @@
 //! A refusal, with what to do about it.
 //!
-//! Every error of the API is this, as JSON: `{"error", "remedy"}`. Made by the gate and the
-//! handlers.
+//! Every error of the API is this, as problem details (RFC 9457) with `error` and `remedy`. Made by
+//! the gate and the handlers.
 
 use crate::control::SettingsRefusal;
 use crate::model::ApiProblem;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode, header};
 use ledger::ReadError;
 
@@ -23,7 +24,8 @@ pub(crate) struct ProblemText(pub(crate) Box<str>);
 #[derive(Debug)]
 pub(crate) struct ApiRefusal {
     pub(crate) status: StatusCode,
-    pub(crate) problem: ApiProblem,
+    /// Apart, so that results stay small.
+    pub(crate) problem: Box<ApiProblem>,
 }
 
 impl ApiRefusal {
@@ -34,7 +36,7 @@ impl ApiRefusal {
     ) -> Self {
         let problem =
             ApiProblem { error: error.into(), remedy: remedy.into(), ..ApiProblem::default() };
-        Self { status, problem }
+        Self { status, problem: Box::new(problem) }
     }
 
     /// A word of the query that is none of those expected.
@@ -71,7 +73,15 @@ impl From<SettingsRefusal> for ApiRefusal {
 impl IntoResponse for ApiRefusal {
     fn into_response(self) -> Response {
         let text = ProblemText(self.problem.error.as_str().into());
-        let mut response = (self.status, Json(self.problem)).into_response();
+        let problem = ApiProblem {
+            title: self.status.canonical_reason().unwrap_or_default().into(),
+            status: self.status.as_u16(),
+            detail: self.problem.error.clone(),
+            ..*self.problem
+        };
+        let mut response = (self.status, Json(problem)).into_response();
+        let fields = response.headers_mut();
+        fields.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         response.extensions_mut().insert(text);
         if self.status == StatusCode::UNAUTHORIZED {
             let value = HeaderValue::from_static("Bearer realm=\"Tidegate\"");

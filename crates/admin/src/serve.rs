@@ -77,8 +77,7 @@ impl Admin {
         let (guarded, mut description) = api::guarded().split_for_parts();
         let (open, open_description) = api::open().split_for_parts();
         description.merge(open_description);
-        // A description is plain data; should it ever not turn into JSON, its page is empty.
-        let text = ApiText(description.to_json().unwrap_or_default().into());
+        let text = ApiText(api::described(&description).into());
         let guarded = guarded
             .layer(axum::Extension(text))
             .layer(DefaultBodyLimit::max(CHANGE_BYTES_MAX))

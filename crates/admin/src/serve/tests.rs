@@ -425,3 +425,46 @@ async fn it_is_served_over_a_socket() {
         })
         .await;
 }
+
+#[tokio::test]
+async fn the_dashboard_is_sent_in_the_coding_that_a_browser_takes() {
+    let house = House::new();
+    let page = house.ask("GET", "/", &[], "").await;
+    let page = String::from_utf8(page.body.to_vec()).unwrap();
+    let begin = page.find("assets/").unwrap();
+    let end = begin + page[begin..].find('"').unwrap();
+    let path = format!("/{}", &page[begin..end]);
+    let plain = house.ask("GET", &path, &[], "").await;
+    assert_eq!((plain.status, plain.header("content-encoding")), (StatusCode::OK, ""));
+    for (accepted, coding) in [
+        ("gzip, deflate, br, zstd", "br"),
+        ("gzip;q=1.0, br;q=0", "gzip"),
+        ("GZIP", "gzip"),
+        ("identity", ""),
+        ("gzipped, brotli", ""),
+    ] {
+        let fields = [("accept-encoding", accepted)];
+        let answer = house.ask("GET", &path, &fields, "").await;
+        assert_eq!(answer.header("content-encoding"), coding, "{accepted}");
+        assert_eq!(answer.header("vary"), "accept-encoding");
+        assert_eq!(answer.header(CONTENT_TYPE), plain.header(CONTENT_TYPE));
+        let is_shorter = answer.body.len() < plain.body.len();
+        assert_eq!(is_shorter, !coding.is_empty());
+        let is_other = answer.header(ETAG) != plain.header(ETAG);
+        assert_eq!(is_other, !coding.is_empty(), "each copy has an entity tag of its own");
+    }
+}
+
+#[tokio::test]
+async fn errors_are_problem_details_and_described_as_such() {
+    let house = House::new();
+    let answer = house.ask("GET", "/api/status", &[], "").await;
+    assert_eq!(answer.header(CONTENT_TYPE), "application/problem+json");
+    let problem = answer.problem();
+    assert_eq!((problem.status, problem.title.as_str()), (401, "Unauthorized"));
+    assert_eq!(problem.detail, problem.error);
+    let description: serde_json::Value = house.get("/api/openapi.json").await.json();
+    let told = &description["paths"]["/api/pause"]["post"]["responses"];
+    assert!(told["401"]["content"]["application/problem+json"]["schema"].is_object());
+    assert!(told["200"]["content"]["application/json"]["schema"].is_object());
+}
