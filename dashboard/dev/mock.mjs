@@ -8,8 +8,8 @@ import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { activity, changeProfiles, shownClients, shownProfiles } from "./clients.mjs";
 import { cached, LISTS, ORIGINS, row, series, top, TRUST } from "./data.mjs";
+import { answerUsers, callerOf, denied, login, logout, noteCall, signInOffer, TOKEN } from "./users.mjs";
 
-const TOKEN = "harbour";
 const STARTED = Date.now() - 3 * 86_400_000 - 4_000_000;
 const DIST = fileURLToPath(new URL("../dist", import.meta.url));
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
@@ -203,14 +203,18 @@ function why(words) {
   }];
 }
 
+const bodies = new WeakMap();
+
+/** The body of a request; it may be asked for again. */
 function readBody(request) {
-  return new Promise((resolve) => {
+  if (!bodies.has(request)) bodies.set(request, new Promise((resolve) => {
     let text = "";
     request.on("data", (chunk) => { text += chunk; });
     request.on("end", () => {
       try { resolve(JSON.parse(text)); } catch { resolve({}); }
     });
-  });
+  }));
+  return bodies.get(request);
 }
 
 async function answer(request, url) {
@@ -285,26 +289,30 @@ async function answer(request, url) {
 
 function sendJson(response, code, body, headers = {}) {
   response.writeHead(code, { "content-type": "application/json", ...headers });
-  response.end(JSON.stringify(body));
+  response.end(body === null ? "" : JSON.stringify(body));
 }
 
 /** Answers what the admin door answers; everything else goes on to `next`. */
 export async function mock(request, response, next) {
   const url = new URL(request.url, "http://mock");
-  if (request.method === "POST" && url.pathname === "/login") {
-    const { token } = await readBody(request);
-    if (token === TOKEN) return sendJson(response, 200, {}, { "set-cookie": "tidegate=mock; HttpOnly; SameSite=Strict; Path=/" });
-    return sendJson(response, 401, { error: "This is not the token.", remedy: "Copy it again from `admin.token` in the state folder." });
+  const action = `${request.method} ${url.pathname}`;
+  if (action === "POST /login") return sendJson(response, ...login(request, await readBody(request)));
+  if (action === "POST /logout") return sendJson(response, ...logout(request));
+  if (action === "GET /api/sign-in") return sendJson(response, 200, signInOffer());
+  if (action === "GET /login/oidc") {
+    response.writeHead(302, { location: "/#sign-on-failed" });
+    return response.end();
   }
   if (url.pathname === "/api/ca.pem") {
     response.writeHead(200, { "content-type": "application/x-pem-file", "content-disposition": 'attachment; filename="tidegate-ca.pem"' });
     return response.end("-----BEGIN CERTIFICATE-----\n(mock)\n-----END CERTIFICATE-----\n");
   }
   if (!url.pathname.startsWith("/api/")) return next();
-  if (!(request.headers.cookie ?? "").includes("tidegate=mock")) {
-    return sendJson(response, 401, { error: "Not signed in.", remedy: "Sign in with the token." });
-  }
-  const [code, body] = await answer(request, url);
+  const caller = callerOf(request);
+  if (!caller) return sendJson(response, 401, { error: "not signed in", remedy: "sign in first" });
+  const sent = request.method === "GET" ? null : await readBody(request);
+  const [code, body] = denied(caller, action) ?? answerUsers(caller, action, sent, url.searchParams) ?? (await answer(request, url));
+  noteCall(request, caller, action, sent, code, body);
   sendJson(response, code, body);
 }
 
@@ -314,7 +322,7 @@ function serveFile(request, response) {
   if (!file.startsWith(DIST) || !existsSync(file) || statSync(file).isDirectory()) file = join(DIST, "index.html");
   response.writeHead(200, {
     "content-type": TYPES[extname(file)] ?? "application/octet-stream",
-    "content-security-policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    "content-security-policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
   });
   createReadStream(file).pipe(response);
 }

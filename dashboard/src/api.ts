@@ -32,6 +32,20 @@ import type {
   Why,
   WhyQuery,
 } from "./model";
+import type {
+  ApiToken,
+  AuditPage,
+  Credentials,
+  MadeToken,
+  Me,
+  NewToken,
+  NewUser,
+  SignedIn,
+  SignInOffer,
+  TotpStart,
+  User,
+  UserChange,
+} from "./user-model";
 
 /** What was looked at was changed meanwhile, where it is "changed". */
 export type FaultKind = "signed-out" | "unreachable" | "refused" | "changed";
@@ -41,12 +55,15 @@ export class Fault extends Error {
   readonly kind: FaultKind;
   readonly remedy: string;
   readonly complaints: string[];
+  /** The password was right, and a code is missing or wrong. */
+  readonly needsCode: boolean;
 
-  constructor(kind: FaultKind, message: string, remedy: string, complaints: string[] = []) {
+  constructor(kind: FaultKind, message: string, remedy: string, complaints: string[] = [], needsCode = false) {
     super(message);
     this.kind = kind;
     this.remedy = remedy;
     this.complaints = complaints;
+    this.needsCode = needsCode;
   }
 }
 
@@ -58,10 +75,16 @@ const RELOAD_TIMEOUT_MS = 60_000;
 const FETCH_TIMEOUT_MS = 70_000;
 
 let whenSignedOut: () => void = () => undefined;
+let whenDenied: () => void = () => undefined;
 
 /** Says what to do once the session is over: show the login. */
 export function onSignedOut(action: () => void): void {
   whenSignedOut = action;
+}
+
+/** Says what to do where a role is not enough: it may be another one meanwhile. */
+export function onDenied(action: () => void): void {
+  whenDenied = action;
 }
 
 type Words = Record<string, string | number | null | undefined>;
@@ -111,19 +134,21 @@ async function call<T>(path: string, init: RequestInit, timeout = TIMEOUT_MS): P
     );
   }
   if (response.ok) return body as T;
-  if (response.status === 401 && path !== "login") {
-    whenSignedOut();
-    throw new Fault("signed-out", "You are signed out.", "Sign in again with the token.");
-  }
   const problem = isProblem(body) ? body : null;
-  if (response.status === 401) {
-    // The API's remedy is for programs.
+  if (response.status === 401 && path === "login") {
     throw new Fault(
       "signed-out",
-      asSentence(problem?.error ?? "this is not the token"),
-      "Copy the whole line of admin.token again: each state folder has a token of its own.",
+      asSentence(problem?.error ?? "that is not right"),
+      asSentence(problem?.remedy ?? ""),
+      [],
+      problem?.needs === "code",
     );
   }
+  if (response.status === 401) {
+    whenSignedOut();
+    throw new Fault("signed-out", "You are signed out.", "Sign in again.");
+  }
+  if (response.status === 403) whenDenied();
   throw new Fault(
     response.status === 409 ? "changed" : "refused",
     asSentence(problem?.error ?? `Tidegate answered ${response.status} ${response.statusText}`),
@@ -151,7 +176,8 @@ const post = <T>(path: string, body: unknown, timeout?: number): Promise<T> => s
 export const PAGE_ROWS = 60;
 
 export const api = {
-  login: (token: string) => post<unknown>("login", { token }),
+  signInOffer: () => get<SignInOffer>("api/sign-in"),
+  login: (credentials: Credentials) => post<unknown>("login", credentials),
   logout: () => post<unknown>("logout", {}),
   status: (signal?: AbortSignal) => get<Status>("api/status", signal),
   totals: (range: Range, signal?: AbortSignal) =>
@@ -196,6 +222,22 @@ export const api = {
   removeProfile: (order: RemoveOrder) => post<Reloaded>("api/profiles/remove", order, RELOAD_TIMEOUT_MS),
   putGroup: (order: GroupOrder) => send<Reloaded>("PUT", "api/groups", order, RELOAD_TIMEOUT_MS),
   removeGroup: (order: RemoveOrder) => post<Reloaded>("api/groups/remove", order, RELOAD_TIMEOUT_MS),
+  me: (signal?: AbortSignal) => get<Me>("api/me", signal),
+  changePassword: (password: string, new_password: string) => post<unknown>("api/me/password", { password, new_password }),
+  beginTotp: (password: string) => post<TotpStart>("api/me/totp", { password }),
+  confirmTotp: (code: string) => post<{ recovery_codes: string[] }>("api/me/totp/confirm", { code }),
+  removeTotp: (password: string) => post<unknown>("api/me/totp/remove", { password }),
+  users: (signal?: AbortSignal) => get<{ users: User[] }>("api/users", signal),
+  addUser: (user: NewUser) => post<unknown>("api/users", user),
+  changeUser: (change: UserChange) => post<unknown>("api/users/change", change),
+  removeUser: (name: string) => post<unknown>("api/users/remove", { name }),
+  sessions: (signal?: AbortSignal) => get<{ sessions: SignedIn[] }>("api/sessions", signal),
+  endSessions: (which: { id: string } | { user: string }) => post<unknown>("api/sessions/end", which),
+  tokens: (signal?: AbortSignal) => get<{ tokens: ApiToken[] }>("api/tokens", signal),
+  makeToken: (token: NewToken) => post<MadeToken>("api/tokens", token),
+  removeToken: (id: string) => post<unknown>("api/tokens/remove", { id }),
+  audit: (filter: string, before: number | null, signal?: AbortSignal) =>
+    get<AuditPage>(withQuery("api/audit", { filter, before, limit: PAGE_ROWS }), signal),
   reload: () => post<Reloaded>("api/reload", {}, RELOAD_TIMEOUT_MS),
   pause: (seconds: number) => post<Paused>("api/pause", { seconds }),
   resume: () => post<Paused>("api/resume", {}),

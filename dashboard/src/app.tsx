@@ -1,17 +1,20 @@
 // The frame round the views: login or header, notices that concern every view, and the view itself.
 
 import { useEffect } from "preact/hooks";
+import { Asides, openAside, useKeys } from "./parts/asides";
 import { Header } from "./parts/header";
 import { Notice } from "./parts/notice";
 import { PausedBanner } from "./parts/protection";
 import { refreshStatus, route, session, statusFault } from "./state";
 import type { View } from "./route";
+import { AccountView } from "./views/account";
 import { CacheView } from "./views/cache";
 import { ClientsView } from "./views/clients";
 import { ListsView } from "./views/lists";
 import { Log } from "./views/log";
 import { Login } from "./views/login";
 import { Overview } from "./views/overview";
+import { PeopleView } from "./views/people";
 import { Setup } from "./views/setup";
 import { WhyView } from "./views/why";
 
@@ -24,6 +27,8 @@ const TITLES: Record<View, string> = {
   why: "Why",
   lists: "Lists",
   cache: "Cache",
+  people: "People",
+  account: "Your account",
   setup: "Set up",
 };
 
@@ -41,6 +46,10 @@ function Current({ view }: { view: View }) {
       return <ListsView />;
     case "cache":
       return <CacheView />;
+    case "people":
+      return <PeopleView />;
+    case "account":
+      return <AccountView />;
     case "setup":
       return <Setup />;
   }
@@ -48,6 +57,7 @@ function Current({ view }: { view: View }) {
 
 function Inside() {
   const { view } = route.value;
+  useKeys();
   useEffect(() => {
     const timer = setInterval(() => {
       if (!document.hidden) void refreshStatus();
@@ -63,12 +73,13 @@ function Inside() {
       <a class="skip" href="#main" onClick={focusMain}>
         Skip to the content
       </a>
-      <Header view={view} />
+      <Header view={view} onPalette={() => openAside("palette")} onKeys={() => openAside("keys")} />
       <main id="main" tabIndex={-1} class={`view view-${view}`}>
         {statusFault.value && <Notice tone="fault" fault={statusFault.value} />}
         <PausedBanner />
         <Current view={view} />
       </main>
+      <Asides />
     </>
   );
 }

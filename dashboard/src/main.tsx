@@ -13,6 +13,8 @@ import "./style/explain.css";
 import "./style/setup.css";
 import "./style/clients.css";
 import "./style/week.css";
+import "./style/people.css";
+import "./style/palette.css";
 import { App } from "./app";
 import { begin } from "./state";
 

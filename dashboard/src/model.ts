@@ -324,6 +324,8 @@ export interface Problem {
   error: string;
   remedy: string;
   complaints?: string[];
+  /** What signing in needs besides: the code of the second step. */
+  needs?: "code";
 }
 
 /** What to list of the caches: empty words are left out. */

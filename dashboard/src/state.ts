@@ -1,14 +1,18 @@
 // What all views share: the session, the place in the dashboard, the status, the theme.
 
 import { computed, effect, signal } from "@preact/signals";
-import { api, Fault, faultOf, onSignedOut } from "./api";
+import { api, Fault, faultOf, onDenied, onSignedOut } from "./api";
 import { RANGES, type Range, type Status } from "./model";
+import { covers, type Role } from "./roles";
 import { parseRoute, routeHash, tokenInHash, type View } from "./route";
+import type { Credentials, Me } from "./user-model";
 
 export type Session = "unknown" | "in" | "out";
 export type Theme = "system" | "light" | "dark";
 
 export const session = signal<Session>("unknown");
+/** Who is signed in, and may what. */
+export const me = signal<Me | null>(null);
 export const loginFault = signal<Fault | null>(null);
 export const route = signal(parseRoute(location.hash));
 export const status = signal<Status | null>(null);
@@ -50,6 +54,15 @@ effect(() => {
 });
 effect(() => store("range", range.value));
 
+/** Keys that need neither Ctrl nor another one, such as `?`: they can be switched off. */
+export const singleKeys = signal(stored("keys") !== "off");
+effect(() => store("keys", singleKeys.value ? "on" : "off"));
+
+/** True if who is signed in may what `role` may. What they may not is not offered. */
+export function may(role: Role): boolean {
+  return me.value !== null && covers(me.value.role, role);
+}
+
 /** Goes to a view; the address changes and the back button leads back. */
 export function go(view: View, words: Record<string, string> = {}): void {
   location.hash = routeHash(view, words);
@@ -63,6 +76,8 @@ export function amend(words: Record<string, string>): void {
 
 export async function refreshStatus(signal?: AbortSignal): Promise<void> {
   try {
+    // Before the first view is drawn: it offers what the role may.
+    if (me.value === null) me.value = await api.me(signal);
     status.value = await api.status(signal);
     now.value = new Date();
     statusFault.value = null;
@@ -73,12 +88,22 @@ export async function refreshStatus(signal?: AbortSignal): Promise<void> {
   }
 }
 
-export async function signIn(token: string): Promise<void> {
+/** Who is signed in, asked again after it was changed. */
+export async function refreshMe(): Promise<void> {
   try {
-    await api.login(token);
+    me.value = await api.me();
+  } catch {
+    // The status call says what is wrong, every few seconds.
+  }
+}
+
+export async function signIn(credentials: Credentials): Promise<void> {
+  try {
+    await api.login(credentials);
     loginFault.value = null;
-    session.value = "in";
+    me.value = null;
     await refreshStatus();
+    session.value = "in";
   } catch (thrown) {
     loginFault.value = faultOf(thrown);
     session.value = "out";
@@ -93,7 +118,15 @@ export async function signOut(): Promise<void> {
     return;
   }
   loginFault.value = null;
+  leave();
+}
+
+/** Nobody is signed in: what one person saw is not for the next. */
+function leave(): void {
   session.value = "out";
+  me.value = null;
+  status.value = null;
+  told.value = null;
 }
 
 /**
@@ -107,9 +140,8 @@ export const pausedUntil = computed(() => {
 
 /** Takes up the session: the token of the address if it has one, else the cookie. */
 export async function begin(): Promise<void> {
-  onSignedOut(() => {
-    session.value = "out";
-  });
+  onSignedOut(leave);
+  onDenied(() => void refreshMe());
   globalThis.addEventListener("hashchange", () => {
     const token = tokenInHash(location.hash);
     if (token) void takeToken(token);
@@ -118,28 +150,34 @@ export async function begin(): Promise<void> {
   setInterval(() => {
     if (!document.hidden) now.value = new Date();
   }, 1000);
-  noteStaleLink();
+  noteFailedSignIn();
   const token = tokenInHash(location.hash);
   if (token) await takeToken(token);
   else await refreshStatus();
 }
 
-/** Where Tidegate sends a link whose token is not its own (any more). */
-const STALE_LINK = "#stale-link";
-
-function noteStaleLink(): void {
-  if (location.hash !== STALE_LINK) return;
-  history.replaceState(null, "", routeHash("overview"));
-  loginFault.value = new Fault(
-    "signed-out",
+/** Where Tidegate sends those whose way in failed, with what to tell them. */
+const FAILED_WAYS: Readonly<Record<string, [message: string, remedy: string]>> = {
+  "#stale-link": [
     "The token in that link is not this Tidegate's.",
     "Open the address that tidegate run printed last, or paste the text of admin.token.",
-  );
+  ],
+  "#sign-on-failed": [
+    "Single sign-on did not let you in.",
+    "Try it once more. If it fails again, ask who runs this Tidegate: its audit log says why.",
+  ],
+};
+
+function noteFailedSignIn(): void {
+  const way = FAILED_WAYS[location.hash];
+  if (!way) return;
+  history.replaceState(null, "", routeHash("overview"));
+  loginFault.value = new Fault("signed-out", ...way);
 }
 
 async function takeToken(token: string): Promise<void> {
   // The token must not stay in the address, where it would be bookmarked or shown to others.
   history.replaceState(null, "", routeHash("overview"));
   route.value = parseRoute(location.hash);
-  await signIn(token);
+  await signIn({ token });
 }

@@ -5,6 +5,7 @@ import { api, faultOf, type Fault } from "../api";
 import { namesUpTo, orderOf, overrideText, type HowLong, type Whom } from "../by-hand";
 import { printable } from "../format";
 import type { Action, Override, Why } from "../model";
+import { may } from "../state";
 import { Choice } from "./choice";
 import { Notice } from "./notice";
 
@@ -54,7 +55,7 @@ export function ByHand({ why, onChanged }: { why: Why; onChanged: () => void }) 
     });
 
   // A top-level name is not for a click.
-  if (!why.host.includes(".")) return null;
+  if (!why.host.includes(".") || !may("operator")) return null;
   return (
     <section class="by-hand" aria-labelledby="by-hand-title">
       <h2 id="by-hand-title">{word} by hand</h2>

@@ -21,8 +21,8 @@ async function toClipboard(text: string): Promise<boolean> {
 
 const SHOWN_MS = 1800;
 
-/** A piece of text to take along: an address, a command. */
-export function Copyable({ text, label }: { text: string; label: string }) {
+/** A button that takes a text along. */
+export function CopyButton({ text, label }: { text: string; label: string }) {
   const state = useSignal<"" | "copied" | "failed">("");
   const copy = async (): Promise<void> => {
     state.value = (await toClipboard(text)) ? "copied" : "failed";
@@ -30,6 +30,23 @@ export function Copyable({ text, label }: { text: string; label: string }) {
       state.value = "";
     }, SHOWN_MS);
   };
+  return (
+    <button type="button" class="button button-bare" onClick={() => void copy()} aria-label={`Copy ${label}`}>
+      <Icon name={state.value === "copied" ? "done" : "copy"} />
+      <span aria-live="polite">{state.value === "copied" ? "Copied" : state.value === "failed" ? "Select and copy" : "Copy"}</span>
+    </button>
+  );
+}
+
+interface CopyableProps {
+  text: string;
+  /** What is copied, where it is not written as it is shown. */
+  copied?: string;
+  label: string;
+}
+
+/** A piece of text to take along: an address, a command. */
+export function Copyable({ text, copied = text, label }: CopyableProps) {
   return (
     <div class="copyable">
       <code class="copyable-text">
@@ -41,12 +58,7 @@ export function Copyable({ text, label }: { text: string; label: string }) {
           </Fragment>
         ))}
       </code>
-      <button type="button" class="button button-bare" onClick={() => void copy()} aria-label={`Copy ${label}`}>
-        <Icon name={state.value === "copied" ? "done" : "copy"} />
-        <span aria-live="polite">
-          {state.value === "copied" ? "Copied" : state.value === "failed" ? "Select and copy" : "Copy"}
-        </span>
-      </button>
+      <CopyButton text={copied} label={label} />
     </div>
   );
 }

@@ -1,47 +1,30 @@
-import { theme, type Theme } from "../state";
+import type { Role } from "../roles";
 import { routeHash, type View } from "../route";
-import { Icon, Mark, type IconName } from "./icons";
+import { may } from "../state";
+import { AccountMenu } from "./account-menu";
+import { Icon, Mark } from "./icons";
+import { Nav, type Place } from "./nav";
 import { Protection } from "./protection";
 
-const PLACES: { view: View; name: string; icon: IconName }[] = [
+/** `role` is who alone is shown the way. */
+export const PLACES: readonly (Place & { role?: Role })[] = [
   { view: "overview", name: "Overview", icon: "overview" },
   { view: "log", name: "Requests", icon: "log" },
   { view: "clients", name: "Clients", icon: "clients" },
   { view: "why", name: "Why", icon: "why" },
   { view: "lists", name: "Lists", icon: "lists" },
   { view: "cache", name: "Cache", icon: "cache" },
+  { view: "people", name: "People", icon: "people", role: "administrator" },
   { view: "setup", name: "Set up", icon: "setup" },
 ];
 
-const THEMES: { theme: Theme; name: string; icon: IconName }[] = [
-  { theme: "system", name: "as the system has it", icon: "system" },
-  { theme: "light", name: "light", icon: "sun" },
-  { theme: "dark", name: "dark", icon: "moon" },
-];
-
-/** One button that goes round: system, light, dark. */
-export function ThemeButton() {
-  const at = THEMES.findIndex((known) => known.theme === theme.value);
-  const current = THEMES[at] ?? THEMES[0];
-  const next = THEMES[(at + 1) % THEMES.length] ?? THEMES[0];
-  if (!current || !next) return null;
-  const label = `Colours: ${current.name}. Change to ${next.name}`;
-  return (
-    <button
-      type="button"
-      class="button button-bare button-square"
-      aria-label={label}
-      title={label}
-      onClick={() => {
-        theme.value = next.theme;
-      }}
-    >
-      <Icon name={current.icon} />
-    </button>
-  );
+interface HeaderProps {
+  view: View;
+  onPalette: () => void;
+  onKeys: () => void;
 }
 
-export function Header({ view }: { view: View }) {
+export function Header({ view, onPalette, onKeys }: HeaderProps) {
   return (
     <header class="header">
       <div class="header-row">
@@ -49,22 +32,20 @@ export function Header({ view }: { view: View }) {
           <Mark />
           <span class="brand-name">Tidegate</span>
         </a>
-        <nav class="nav" aria-label="Views">
-          {PLACES.map((place) => (
-            <a
-              key={place.view}
-              class="nav-link"
-              href={routeHash(place.view)}
-              aria-current={view === place.view ? "page" : undefined}
-            >
-              <Icon name={place.icon} />
-              <span>{place.name}</span>
-            </a>
-          ))}
-        </nav>
+        <Nav places={PLACES.filter(({ role }) => role === undefined || may(role))} view={view} />
         <div class="header-tools">
           <Protection />
-          <ThemeButton />
+          <button
+            type="button"
+            class="button button-bare button-square"
+            aria-label="Go to or do anything"
+            aria-keyshortcuts="Control+K Meta+K"
+            title="Go to or do anything (Ctrl K)"
+            onClick={onPalette}
+          >
+            <Icon name="search" />
+          </button>
+          <AccountMenu onKeys={onKeys} />
         </div>
       </div>
       <div class="neatline" aria-hidden="true" />

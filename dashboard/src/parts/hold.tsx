@@ -6,6 +6,7 @@ import { api, faultOf, type Fault } from "../api";
 import { overrideText } from "../by-hand";
 import { holdOrder, type Held, type Hold, type HoldFor } from "../holds";
 import type { Action } from "../model";
+import { may } from "../state";
 import { Icon, type IconName } from "./icons";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
@@ -46,6 +47,8 @@ export function HoldPanel({ who, holds, above = [], onChanged }: HoldPanelProps)
     busy.value = false;
     onChanged();
   };
+  const isMine = may("operator");
+  if (!isMine && holds.length + above.length === 0) return null;
   return (
     <Panel id="hold-title" title="For now">
       {fault.value && <Notice tone="fault" fault={fault.value} />}
@@ -58,13 +61,15 @@ export function HoldPanel({ who, holds, above = [], onChanged }: HoldPanelProps)
         <Notice tone={action === "block" ? "land" : "good"} key={action}>
           <p class="by-hand-done">
             <span>{overrideText(action, held)}</span>
-            <button type="button" class="button" disabled={busy.value} onClick={() => void act(() => api.endOverride(action, held))}>
-              {action === "block" ? "Give it back" : "Protect again"}
-            </button>
+            {isMine && (
+              <button type="button" class="button" disabled={busy.value} onClick={() => void act(() => api.endOverride(action, held))}>
+                {action === "block" ? "Give it back" : "Protect again"}
+              </button>
+            )}
           </p>
         </Notice>
       ))}
-      {holds.length === 0 && (
+      {isMine && holds.length === 0 && (
         <div class="holds">
           {HOLDS.map((hold) => (
             <fieldset class="hold" key={hold.action}>

@@ -3,7 +3,7 @@ import { api, faultOf, type Fault } from "../api";
 import { count, plural } from "../format";
 import type { List, Reloaded } from "../model";
 import { routeHash } from "../route";
-import { refreshStatus } from "../state";
+import { may, refreshStatus } from "../state";
 import { Icon } from "./icons";
 import { ListEntry } from "./list-entry";
 import { Empty, Notice } from "./notice";
@@ -32,10 +32,12 @@ export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded:
       id="lists-title"
       title="Lists"
       aside={
-        <button type="button" class="button" disabled={busy.value} onClick={() => void reload()}>
-          <Icon name="reload" />
-          {busy.value ? "Reading …" : "Reload"}
-        </button>
+        may("operator") && (
+          <button type="button" class="button" disabled={busy.value} onClick={() => void reload()}>
+            <Icon name="reload" />
+            {busy.value ? "Reading …" : "Reload"}
+          </button>
+        )
       }
     >
       {fault.value && <Notice tone="fault" fault={fault.value} />}
@@ -56,7 +58,11 @@ export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded:
       )}
       {lists?.length === 0 && (
         <Empty title="No list, so nothing is blocked">
-          <a href={routeHash("lists")}>Add one</a> from the catalogue, by its URL, or as rules of your own.
+          {may("operator") && (
+            <>
+              <a href={routeHash("lists")}>Add one</a> from the catalogue, by its URL, or as rules of your own.
+            </>
+          )}
         </Empty>
       )}
       {lists && lists.length > 0 && (

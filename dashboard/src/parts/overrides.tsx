@@ -5,7 +5,7 @@ import { api, faultOf, type Fault } from "../api";
 import { EVERY_HOST, hostText, whomText } from "../by-hand";
 import { moment } from "../format";
 import type { Action, Override } from "../model";
-import { today } from "../state";
+import { may, today } from "../state";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
 
@@ -37,9 +37,11 @@ export function Overrides(props: { allows: Override[]; blocks: Override[]; onCha
           <li class="entry" key={`${action} ${held.host} ${held.client} ${held.profile}`}>
             <div class="entry-main">
               <span class="entry-name">{hostText(held.host)}</span>
-              <button type="button" class="button button-bare" onClick={() => void end(action, held)}>
-                {endText(action, held.host)}
-              </button>
+              {may("operator") && (
+                <button type="button" class="button button-bare" onClick={() => void end(action, held)}>
+                  {endText(action, held.host)}
+                </button>
+              )}
             </div>
             <div class="entry-sub">
               <span class={action === "block" ? "tag tag-block" : "tag"}>{action === "block" ? "blocked" : "allowed"}</span>

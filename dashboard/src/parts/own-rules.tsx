@@ -6,6 +6,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { api, faultOf, type Fault } from "../api";
 import { plural } from "../format";
 import type { List, OwnRules } from "../model";
+import { may } from "../state";
 import { SkippedLines } from "./list-entry";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
@@ -27,7 +28,7 @@ export function OwnRulesPanel({ onSaved }: { onSaved: () => void }) {
       const rules = await api.ownRules();
       saved.value = rules;
       text.value = rules.text;
-      looked.value = rules.text === "" ? null : await api.checkRules(rules.text);
+      looked.value = rules.text === "" || !may("operator") ? null : await api.checkRules(rules.text);
       fault.value = null;
     } catch (thrown) {
       fault.value = faultOf(thrown);
@@ -89,14 +90,17 @@ export function OwnRulesPanel({ onSaved }: { onSaved: () => void }) {
             rows={10}
             spellcheck={false}
             disabled={saved.value === null}
+            readOnly={!may("operator")}
             value={text.value}
             onInput={(event) => type(event.currentTarget.value)}
           />
         </label>
         <div class="own-rules-foot">
-          <button type="submit" class="button button-main" disabled={busy.value || !changed}>
-            {busy.value ? "Saving …" : "Save"}
-          </button>
+          {may("operator") && (
+            <button type="submit" class="button button-main" disabled={busy.value || !changed}>
+              {busy.value ? "Saving …" : "Save"}
+            </button>
+          )}
           {changed && (
             <button type="button" class="button button-bare" onClick={() => void load()}>
               Discard

@@ -1,4 +1,5 @@
-// A profile or a group that is set in the configuration's file, as it is.
+// A profile or a group as it is, where it cannot be changed: it is set in the configuration's file,
+// or who looks at it may not.
 
 import type { ComponentChildren } from "preact";
 import type { Group, Profile, Profiles } from "../client-model";
@@ -19,12 +20,21 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
 
 const words = (names: readonly string[]): string => names.map(printable).join(", ");
 
-function InFile({ children, painted, known }: { children: ComponentChildren; painted: Painted[]; known: Profiles }) {
+interface InFileProps {
+  children: ComponentChildren;
+  isInFile: boolean;
+  painted: Painted[];
+  known: Profiles;
+}
+
+function Facts({ children, isInFile, painted, known }: InFileProps) {
   return (
     <Panel id="fixed-title" title="What holds">
-      <Notice tone="land">
-        <p>It is set in the configuration's file, and is changed there.</p>
-      </Notice>
+      {isInFile && (
+        <Notice tone="land">
+          <p>It is set in the configuration's file, and is changed there.</p>
+        </Notice>
+      )}
       <dl class="facts">{children}</dl>
       {painted.length > 0 && <WeekGrid painted={painted} zone={known.time_zone} />}
     </Panel>
@@ -35,7 +45,7 @@ export function ProfileFacts({ profile, known }: { profile: Profile; known: Prof
   const { match, lists, groups, tags, otherwise, blocked } = profile;
   const inherited = groups.length > 0 ? "those of its groups" : "as everybody";
   return (
-    <InFile painted={entriesFor(profile, known.groups)} known={known}>
+    <Facts isInFile={!profile.made_here} painted={entriesFor(profile, known.groups)} known={known}>
       <Fact name="Devices">
         {match.map((member) => (
           <code class="member" key={member}>
@@ -48,15 +58,15 @@ export function ProfileFacts({ profile, known }: { profile: Profile; known: Prof
       {tags.length > 0 && <Fact name="Kinds of device">{words(tags)}</Fact>}
       {otherwise && <Fact name="What no list is about">{otherwise === "block" ? "blocked" : "passes"}</Fact>}
       {blocked && <Fact name="Blocked names">{BLOCKED_TEXT[blocked]}</Fact>}
-    </InFile>
+    </Facts>
   );
 }
 
 export function GroupFacts({ group, known }: { group: Group; known: Profiles }) {
   const painted = group.schedule.map((schedule) => ({ schedule, group: null }));
   return (
-    <InFile painted={painted} known={known}>
+    <Facts isInFile={!group.made_here} painted={painted} known={known}>
       <Fact name="Lists">{words(group.lists ?? []) || "none"}</Fact>
-    </InFile>
+    </Facts>
   );
 }

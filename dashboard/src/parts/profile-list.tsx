@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import type { Group, Profile, Profiles } from "../client-model";
 import { plural, printable } from "../format";
 import { routeHash } from "../route";
+import { may } from "../state";
 import { Icon } from "./icons";
 import { Panel } from "./panel";
 
@@ -18,6 +19,7 @@ function listsText({ lists, groups }: Pick<Profile, "lists" | "groups">): string
 }
 
 function NewLink({ what }: { what: "profile" | "group" }) {
+  if (!may("operator")) return null;
   return (
     <a class="button" href={routeHash("clients", { new: what })}>
       <Icon name="plus" />

@@ -1,41 +1,22 @@
 // Pausing protection and taking it up again: the button in the header and the banner below it.
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
 import { api, faultOf, type Fault } from "../api";
 import { countdown, minute } from "../format";
-import { now, pausedUntil, refreshStatus, status } from "../state";
+import { may, now, pausedUntil, refreshStatus, status } from "../state";
 import { Icon } from "./icons";
+import { useMenu } from "./menu";
 import { Notice } from "./notice";
 
-const PAUSES = [
+export const PAUSES = [
   { seconds: 300, name: "for 5 minutes" },
   { seconds: 3600, name: "for 1 hour" },
 ];
 
 export function Protection() {
-  const open = useSignal(false);
+  const { open, box, opener } = useMenu();
   const busy = useSignal(false);
   const fault = useSignal<Fault | null>(null);
-  const box = useRef<HTMLDivElement>(null);
-  const opener = useRef<HTMLButtonElement>(null);
-
-  useEffect(() => {
-    const away = (event: Event): void => {
-      if (event.target instanceof Node && !box.current?.contains(event.target)) open.value = false;
-    };
-    const escape = (event: KeyboardEvent): void => {
-      if (event.key !== "Escape" || !open.value) return;
-      open.value = false;
-      opener.current?.focus();
-    };
-    document.addEventListener("pointerdown", away);
-    document.addEventListener("keydown", escape);
-    return () => {
-      document.removeEventListener("pointerdown", away);
-      document.removeEventListener("keydown", escape);
-    };
-  }, [open]);
 
   const act = async (change: () => Promise<unknown>): Promise<void> => {
     busy.value = true;
@@ -51,7 +32,7 @@ export function Protection() {
     busy.value = false;
   };
 
-  if (!status.value) return null;
+  if (!status.value || !may("operator")) return null;
   const paused = pausedUntil.value !== null;
   return (
     <div class="menu" ref={box}>

@@ -6,6 +6,7 @@ import { api, faultOf, type Fault } from "../api";
 import { EVERYBODY, fixedProfile, memberOf, moveSteps } from "../clients";
 import type { Client, Profiles } from "../client-model";
 import { printable } from "../format";
+import { may } from "../state";
 import { Notice } from "./notice";
 
 /** A client stands in few profiles: more changes than this are not meant. */
@@ -34,6 +35,7 @@ interface PutInProfileProps {
 
 export function PutInProfile({ client, known, onDone }: PutInProfileProps) {
   const isOpen = useSignal(false);
+  if (!may("operator")) return null;
   if (fixedProfile(known, client)) {
     return <p class="panel-note">Who is in it is set in the configuration's file.</p>;
   }

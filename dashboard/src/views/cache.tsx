@@ -10,7 +10,7 @@ import { Empty, Notice } from "../parts/notice";
 import { Panel } from "../parts/panel";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
-import { go, route } from "../state";
+import { go, may, route } from "../state";
 
 const CACHE_EVERY_MS = 10_000;
 
@@ -168,9 +168,11 @@ function Row({ url, door, onPurged }: { url: CachedUrl; door: string; onPurged: 
     <li class="entry">
       <div class="entry-main cached-main">
         <span class="entry-name cached-url">{printable(url.url)}</span>
-        <button type="button" class="button button-bare" onClick={() => void purge()}>
-          Purge
-        </button>
+        {may("operator") && (
+          <button type="button" class="button button-bare" onClick={() => void purge()}>
+            Purge
+          </button>
+        )}
       </div>
       {url.responses.map((response, n) => (
         // oxlint-disable-next-line react/no-array-index-key -- variants have no name of their own

@@ -10,7 +10,9 @@ import { EditFoot, EditNotices, useEditing, type Editing, type EditKind } from "
 import { Empty, Notice } from "../parts/notice";
 import { Panel } from "../parts/panel";
 import { GroupFacts } from "../parts/profile-facts";
+import { ReadOnly } from "../parts/read-only";
 import { ListChecks, ScheduleEditor } from "../parts/schedule-editor";
+import { may } from "../state";
 import { routeHash } from "../route";
 
 const GROUPS: EditKind<GroupSettings, GroupDraft> = {
@@ -26,13 +28,14 @@ const GROUPS: EditKind<GroupSettings, GroupDraft> = {
 export function GroupView({ name }: { name: string | null }) {
   const edit = useEditing(GROUPS, name);
   const [known, draft] = [edit.known.value, edit.draft.value];
-  const fixed = edit.isFixed.value && known ? known.groups.find((group) => group.name === name) : undefined;
+  const fixed = known && (edit.isFixed.value || !may("operator")) ? known.groups.find((group) => group.name === name) : undefined;
   return (
     <>
       <BackLink />
       <div class="view-head">
         <h1 class="client-title">{name === null ? "New group" : `Group ${printable(name)}`}</h1>
       </div>
+      <ReadOnly needs="operator" can="change groups" />
       {!known && edit.fault.value && <Notice tone="fault" fault={edit.fault.value} />}
       {known && edit.isMissing.value && <Empty title="There is no such group">It may have been removed or renamed.</Empty>}
       {known && fixed && (
@@ -41,7 +44,7 @@ export function GroupView({ name }: { name: string | null }) {
           <Users known={known} name={fixed.name} />
         </div>
       )}
-      {known && draft && !fixed && !edit.isMissing.value && <Form edit={edit} known={known} draft={draft} name={name} />}
+      {known && draft && !fixed && may("operator") && !edit.isMissing.value && <Form edit={edit} known={known} draft={draft} name={name} />}
     </>
   );
 }

@@ -9,8 +9,9 @@ import { ListEntry } from "../parts/list-entry";
 import { Empty, Notice } from "../parts/notice";
 import { OwnRulesPanel } from "../parts/own-rules";
 import { Panel } from "../parts/panel";
+import { ReadOnly } from "../parts/read-only";
 import { usePolled } from "../poll";
-import { refreshStatus } from "../state";
+import { may, refreshStatus } from "../state";
 
 const LISTS_EVERY_MS = 10_000;
 
@@ -60,6 +61,7 @@ export function ListsView() {
       <div class="view-head">
         <h1>Lists</h1>
       </div>
+      <ReadOnly needs="operator" can="add lists, switch them off, and write rules" />
       {lists.fault && <Notice tone="fault" fault={lists.fault} />}
       {fault.value && <Notice tone="fault" fault={fault.value} />}
       {done.value && (
@@ -67,39 +69,43 @@ export function ListsView() {
           <p>{printable(done.value)}</p>
         </Notice>
       )}
-      <div class="columns columns-2">
+      <div class={may("operator") ? "columns columns-2" : "stack"}>
         <div class="stack">
           <Panel id="in-force-title" title="In force">
             {lists.data && known.length === 0 && (
-              <Empty title="No list, so nothing is blocked">Add one beside this, or write rules of your own.</Empty>
+              <Empty title="No list, so nothing is blocked">{may("operator") && "Add one beside this, or write rules of your own."}</Empty>
             )}
             <ul class="entries">
               {known.map((list) => (
                 <ListEntry key={list.name} list={list}>
-                  <Buttons
-                    list={list}
-                    busy={busy.value}
-                    onSwitch={() =>
-                      act(() =>
-                        api.switchList(list.name, list.off).then(told(`${list.name} is ${list.off ? "on" : "off"}.`)),
-                      )
-                    }
-                    onFetch={() => act(() => api.fetchList(list.name).then((it) => fetchedText(list.name, it)))}
-                    onRemove={() => act(() => api.removeList(list.name).then(told(`${list.name} is removed.`)))}
-                  />
+                  {may("operator") && (
+                    <Buttons
+                      list={list}
+                      busy={busy.value}
+                      onSwitch={() =>
+                        act(() =>
+                          api.switchList(list.name, list.off).then(told(`${list.name} is ${list.off ? "on" : "off"}.`)),
+                        )
+                      }
+                      onFetch={() => act(() => api.fetchList(list.name).then((it) => fetchedText(list.name, it)))}
+                      onRemove={() => act(() => api.removeList(list.name).then(told(`${list.name} is removed.`)))}
+                    />
+                  )}
                 </ListEntry>
               ))}
             </ul>
           </Panel>
           <OwnRulesPanel onSaved={lists.refresh} />
         </div>
-        <div class="stack">
-          <AddList
-            lists={known}
-            busy={busy.value}
-            onAdd={(list) => act(() => api.addList(list).then(told(`${list.name} is added.`)))}
-          />
-        </div>
+        {may("operator") && (
+          <div class="stack">
+            <AddList
+              lists={known}
+              busy={busy.value}
+              onAdd={(list) => act(() => api.addList(list).then(told(`${list.name} is added.`)))}
+            />
+          </div>
+        )}
       </div>
     </>
   );

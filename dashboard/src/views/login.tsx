@@ -1,60 +1,95 @@
+// The way in: user name and password with a code where one is asked for, single sign-on, or the
+// token. Where there are no users, only the token.
+
 import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { api, faultOf } from "../api";
+import { printable } from "../format";
 import { Mark } from "../parts/icons";
 import { Notice } from "../parts/notice";
-import { loginFault, signIn } from "../state";
+import { TokenForm, UserForm } from "../parts/sign-in";
+import { loginFault } from "../state";
+import type { SignInOffer } from "../user-model";
+
+/** Where Tidegate does not say how one signs in, the token opens it. */
+const TOKEN_ALONE: SignInOffer = { users: false, single_sign_on: null };
 
 export function Login() {
-  const token = useSignal("");
-  const busy = useSignal(false);
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    busy.value = true;
-    await signIn(token.value.trim());
-    busy.value = false;
+  const offer = useSignal<SignInOffer | null>(null);
+  const byToken = useSignal(false);
+  useEffect(() => {
+    void api.signInOffer().then(
+      (told) => {
+        offer.value = told;
+      },
+      (thrown: unknown) => {
+        const fault = faultOf(thrown);
+        if (fault?.kind === "unreachable") loginFault.value = fault;
+        offer.value = TOKEN_ALONE;
+      },
+    );
+  }, []);
+  const swap = (): void => {
+    byToken.value = !byToken.value;
+    loginFault.value = null;
   };
+  const known = offer.value;
+  const others = known !== null && (known.users || known.single_sign_on !== null);
   return (
     <main class="login">
-      <div class="login-sheet">
+      <div class="login-sheet" aria-busy={known === null}>
         <div class="login-brand">
           <Mark />
           <h1>Tidegate</h1>
         </div>
-        <form onSubmit={(event) => void submit(event)}>
-          <label class="field">
-            <span class="field-name">Token</span>
-            <input
-              class="input input-mono"
-              type="password"
-              name="token"
-              autocomplete="current-password"
-              autocapitalize="none"
-              spellcheck={false}
-              required
-              value={token.value}
-              onInput={(event) => {
-                token.value = event.currentTarget.value;
-              }}
-            />
-          </label>
-          <button type="submit" class="button button-main" disabled={busy.value || token.value.trim() === ""}>
-            {busy.value ? "Signing in …" : "Sign in"}
-          </button>
-        </form>
-        {loginFault.value && <Notice tone="fault" fault={loginFault.value} />}
-        <div class="login-help">
-          <h2>Where is the token?</h2>
-          <ul>
-            <li>
-              <code>tidegate run</code> prints an address with the token in it. Opening that address signs you in.
-            </li>
-            <li>
-              It is the text of the file <code>admin.token</code> in the state folder: <code>state_dir</code> of
-              your configuration, or <code>./tidegate-state</code>.
-            </li>
-          </ul>
-        </div>
+        {known === null ? (
+          <div class="login-wait" />
+        ) : (
+          <>
+            {known.users && !byToken.value && <UserForm />}
+            {(byToken.value || !others) && <TokenForm />}
+            {known.single_sign_on && !byToken.value && (
+              <>
+                {known.users && <p class="login-or">or</p>}
+                <a class="button login-sso" href={known.single_sign_on.path.replace(/^\//, "")}>
+                  Sign in with {printable(known.single_sign_on.name)}
+                </a>
+              </>
+            )}
+            <LoginFault />
+            {others && (
+              <button type="button" class="link-button login-swap" onClick={swap}>
+                {byToken.value ? "Sign in without the token" : "Sign in with the token instead"}
+              </button>
+            )}
+            {(byToken.value || !others) && <TokenHelp />}
+          </>
+        )}
       </div>
       <div class="login-sea" aria-hidden="true" />
     </main>
+  );
+}
+
+/** Asking for the code is a step, no failure: `UserForm` says it. */
+function LoginFault() {
+  const fault = loginFault.value;
+  return fault && !fault.needsCode ? <Notice tone="fault" fault={fault} /> : null;
+}
+
+function TokenHelp() {
+  return (
+    <div class="login-help">
+      <h2>Where is the token?</h2>
+      <ul>
+        <li>
+          <code>tidegate run</code> prints an address with the token in it. Opening that address signs you in.
+        </li>
+        <li>
+          It is the text of the file <code>admin.token</code> in the state folder: <code>state_dir</code> of your configuration, or{" "}
+          <code>./tidegate-state</code>.
+        </li>
+      </ul>
+    </div>
   );
 }

@@ -15,7 +15,7 @@ import { Trust } from "../parts/trust";
 import { Upstreams } from "../parts/upstreams";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
-import { range, signOut, status, today } from "../state";
+import { range, status, today } from "../state";
 
 const COUNTS_EVERY_MS = 4_000;
 const SLOW_EVERY_MS = 15_000;
@@ -160,9 +160,6 @@ function Colophon({ status }: { status: Status }) {
       <span>{plural(status.ledger.stored, "row")} logged</span>
       {lost > 0 && <span class="lost">{plural(lost, "row")} lost: the disk could not keep up, or is full</span>}
       <span>{status.config ? <code>{status.config}</code> : "built-in configuration"}</span>
-      <button type="button" class="button button-bare" onClick={() => void signOut()}>
-        Sign out
-      </button>
     </footer>
   );
 }

@@ -15,11 +15,12 @@ import { HoldPanel } from "../parts/hold";
 import { Empty, Notice } from "../parts/notice";
 import { Panel } from "../parts/panel";
 import { ProfileFacts } from "../parts/profile-facts";
+import { ReadOnly } from "../parts/read-only";
 import { ScheduleEditor } from "../parts/schedule-editor";
 import { WhatHolds } from "../parts/what-holds";
 import { entriesFor } from "../parts/week-grid";
 import { usePolled } from "../poll";
-import { range } from "../state";
+import { may, range } from "../state";
 
 const HOLDS_EVERY_MS = 10_000;
 
@@ -36,17 +37,18 @@ const PROFILES: EditKind<ProfileSettings, ProfileDraft> = {
 export function ProfileView({ name }: { name: string | null }) {
   const edit = useEditing(PROFILES, name);
   const [known, draft] = [edit.known.value, edit.draft.value];
-  const fixed = edit.isFixed.value && known ? known.profiles.find((profile) => profile.name === name) : undefined;
+  const fixed = known && (edit.isFixed.value || !may("operator")) ? known.profiles.find((profile) => profile.name === name) : undefined;
   return (
     <>
       <BackLink />
       <div class="view-head">
         <h1 class="client-title">{name === null ? "New profile" : printable(name)}</h1>
       </div>
+      <ReadOnly needs="operator" can="change profiles" />
       {!known && edit.fault.value && <Notice tone="fault" fault={edit.fault.value} />}
       {known && edit.isMissing.value && <Empty title="There is no such profile">It may have been removed or renamed.</Empty>}
       {known && fixed && <Fixed profile={fixed} known={known} />}
-      {known && draft && !fixed && !edit.isMissing.value && (
+      {known && draft && !fixed && may("operator") && !edit.isMissing.value && (
         <>
           {name !== null && <Holds name={name} />}
           <Form edit={edit} known={known} draft={draft} name={name} />

@@ -1,0 +1,84 @@
+// What opens over a view at the press of a key: the palette, and what the keys do. Both are loaded
+// when they are first asked for.
+
+import { signal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Fault } from "../api";
+import { singleKeys } from "../state";
+import { Notice } from "./notice";
+
+export type Aside = "palette" | "keys";
+type Shown = ComponentType<{ onClose: () => void }>;
+
+const aside = signal<Aside | null>(null);
+
+export function openAside(what: Aside): void {
+  aside.value = what;
+}
+
+function load(what: Aside): Promise<Shown> {
+  return what === "palette" ? import("./palette").then((it) => it.Palette) : import("./keys").then((it) => it.Keys);
+}
+
+/** True where a key is text that is typed. */
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
+}
+
+/** What a key opens. */
+function asideOf(event: KeyboardEvent): Aside | null {
+  if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") return "palette";
+  if (event.ctrlKey || event.metaKey || event.altKey || !singleKeys.value || isTyping(event.target)) return null;
+  if (event.key === "?") return "keys";
+  return event.key === "/" ? "palette" : null;
+}
+
+export function useKeys(): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      const wanted = asideOf(event);
+      if (wanted === null) return;
+      event.preventDefault();
+      // Over a dialog there is no second one.
+      if (!document.querySelector("dialog[open]")) openAside(wanted);
+    };
+    document.addEventListener("keydown", press);
+    return () => {
+      document.removeEventListener("keydown", press);
+      aside.value = null;
+    };
+  }, []);
+}
+
+export function Asides() {
+  const what = aside.value;
+  const [loaded, setLoaded] = useState<{ what: Aside; part: Shown } | null>(null);
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    if (what === null) return;
+    setFailed(false);
+    void load(what).then(
+      (part) => setLoaded({ what, part }),
+      () => setFailed(true),
+    );
+  }, [what]);
+  if (what === null) return null;
+  if (failed) {
+    const fault = new Fault("unreachable", "This part of the page did not come.", "Reload the page: Tidegate may have been renewed, or does not answer.");
+    return (
+      <div class="aside-fault">
+        <Notice tone="fault" fault={fault} />
+      </div>
+    );
+  }
+  if (loaded?.what !== what) return null;
+  const Part = loaded.part;
+  return (
+    <Part
+      onClose={() => {
+        aside.value = null;
+      }}
+    />
+  );
+}

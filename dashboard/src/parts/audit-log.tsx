@@ -1,0 +1,167 @@
+// The audit log: what was changed, by whom, from where; newest first, older ones on demand.
+
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { api, faultOf, type Fault } from "../api";
+import { auditText, auditWho, bodyLines, hasFailed } from "../audit";
+import { asSentence, clock, day, moment, printable } from "../format";
+import { usePolled } from "../poll";
+import { amend, route, today } from "../state";
+import type { AuditEntry } from "../user-model";
+import { Icon } from "./icons";
+import { Empty, Notice } from "./notice";
+
+const NEWEST_EVERY_MS = 5_000;
+/** Typing settles for this long before the log is asked. */
+const TYPING_MS = 250;
+
+export function AuditLog() {
+  const filter = route.value.words["filter"] ?? "";
+  return (
+    <>
+      <Filter filter={filter} />
+      <Entries key={filter} filter={filter} />
+    </>
+  );
+}
+
+function Filter({ filter }: { filter: string }) {
+  const [text, setText] = useState(filter);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => setText(filter), [filter]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const type = (value: string): void => {
+    setText(value);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => amend({ show: "audit", filter: value.trim() }), TYPING_MS);
+  };
+  return (
+    <search class="filters audit-filters">
+      <label class="filter-text">
+        <span class="unseen">Part of a name, an address, or of what was done</span>
+        <Icon name="search" />
+        <input
+          class="input"
+          type="search"
+          placeholder="Part of a name, an address, or of what was done"
+          autocapitalize="none"
+          autocomplete="off"
+          spellcheck={false}
+          value={text}
+          onInput={(event) => type(event.currentTarget.value)}
+        />
+      </label>
+    </search>
+  );
+}
+
+interface Older {
+  entries: AuditEntry[];
+  /** Where still older ones go on. */
+  next: number | null;
+}
+
+function Entries({ filter }: { filter: string }) {
+  const newest = usePolled(`audit ${filter}`, NEWEST_EVERY_MS, (signal) => api.audit(filter, null, signal));
+  const older = useSignal<Older | null>(null);
+  const busy = useSignal(false);
+  const fault = useSignal<Fault | null>(null);
+  const page = newest.data;
+  const next = older.value ? older.value.next : (page?.older ?? null);
+  const more = async (): Promise<void> => {
+    if (next === null || !page) return;
+    busy.value = true;
+    try {
+      // What the newest page shows now would else scroll out of it, and be missing between the two.
+      const kept = older.value ? older.value.entries : page.entries;
+      const told = await api.audit(filter, next);
+      older.value = { entries: [...kept, ...told.entries], next: told.older };
+      fault.value = null;
+    } catch (thrown) {
+      fault.value = faultOf(thrown);
+    }
+    busy.value = false;
+  };
+  if (!page) return newest.fault ? <Notice tone="fault" fault={newest.fault} /> : null;
+  const top = older.value?.entries[0]?.n ?? -1;
+  const entries = older.value ? [...page.entries.filter((one) => one.n > top), ...older.value.entries] : page.entries;
+  return (
+    <>
+      {newest.fault && newest.fault.kind === "refused" && <Notice tone="fault" fault={newest.fault} />}
+      {entries.length === 0 ? (
+        <Empty title={filter === "" ? "Nothing was changed yet" : "Nothing that was done fits"} />
+      ) : (
+        <section class="panel audit" aria-label="Audit log">
+          <ol>
+            {entries.map((entry, n) => (
+              <Entry key={entry.n} entry={entry} before={entries[n - 1]} />
+            ))}
+          </ol>
+        </section>
+      )}
+      <div class="log-end">
+        {fault.value && <Notice tone="fault" fault={fault.value} />}
+        {next !== null && (
+          <button type="button" class="button" disabled={busy.value} onClick={() => void more()}>
+            {busy.value ? "Looking further back …" : "Older"}
+          </button>
+        )}
+        {next === null && entries.length > 0 && <p class="quiet">The log begins here.</p>}
+      </div>
+    </>
+  );
+}
+
+function dayOf(iso: string): string {
+  const at = new Date(iso);
+  return at.toDateString() === today.value ? "Today" : day(at);
+}
+
+function Entry({ entry, before }: { entry: AuditEntry; before: AuditEntry | undefined }) {
+  const failed = hasFailed(entry);
+  const date = dayOf(entry.at);
+  const lines = bodyLines(entry.body);
+  return (
+    <>
+      {(!before || dayOf(before.at) !== date) && <li class="audit-day">{date}</li>}
+      <li>
+        <details class={failed ? "audit-entry audit-failed" : "audit-entry"}>
+          <summary>
+            <time class="audit-time" dateTime={entry.at}>
+              {clock(new Date(entry.at))}
+            </time>
+            <span class="audit-text">
+              <b>{auditWho(entry)}</b> {auditText(entry)}
+              {failed && <span class="tag tag-land">failed</span>}
+            </span>
+            <Icon name="chevron" />
+          </summary>
+          <div class="audit-more">
+            {entry.error !== null && <p>{asSentence(printable(entry.error))}</p>}
+            <dl class="facts">
+              <Fact name="When">{moment(entry.at, today.value)}</Fact>
+              <Fact name="From">
+                <code>{printable(entry.client)}</code>
+              </Fact>
+              {entry.role !== null && <Fact name="As">{entry.role}{entry.kind === "token" && ", by a token"}</Fact>}
+              <Fact name="Call">
+                <code>{printable(entry.action)}</code>, answered {entry.status}
+              </Fact>
+            </dl>
+            {lines && <pre class="audit-body">{lines.join("\n")}</pre>}
+          </div>
+        </details>
+      </li>
+    </>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

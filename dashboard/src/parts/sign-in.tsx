@@ -1,0 +1,162 @@
+// The forms of the way in. The password stays here between its step and that of the code.
+
+import { useSignal, type Signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { codeOf } from "../passwords";
+import { loginFault, signIn } from "../state";
+import type { Credentials } from "../user-model";
+import { Field } from "./field";
+import { Notice } from "./notice";
+
+/** On a phone the keyboard would cover the page. */
+const mayFocus = (): boolean => matchMedia("(pointer: fine)").matches;
+
+function useSending(): { busy: Signal<boolean>; send: (credentials: Credentials) => Promise<void> } {
+  const busy = useSignal(false);
+  const send = async (credentials: Credentials): Promise<void> => {
+    busy.value = true;
+    await signIn(credentials);
+    busy.value = false;
+  };
+  return { busy, send };
+}
+
+export function TokenForm() {
+  const token = useSignal("");
+  const { busy, send } = useSending();
+  const input = useRef<HTMLInputElement>(null);
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    await send({ token: token.value.trim() });
+    input.current?.select();
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      <Field name="Token" of={input} value={token} mono type="password" autocomplete="current-password" required />
+      <button type="submit" class="button button-main" disabled={busy.value || token.value.trim() === ""}>
+        {busy.value ? "Signing in …" : "Sign in"}
+      </button>
+    </form>
+  );
+}
+
+export function UserForm() {
+  const user = useSignal("");
+  const password = useSignal("");
+  const wantsCode = useSignal(false);
+  const { busy, send } = useSending();
+  const first = useRef<HTMLInputElement>(null);
+  const second = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (mayFocus() && !loginFault.value) first.current?.focus();
+  }, []);
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    await send({ user: user.value.trim(), password: password.value });
+    if (loginFault.value?.needsCode) wantsCode.value = true;
+    else second.current?.select();
+  };
+  if (wantsCode.value) {
+    return (
+      <CodeForm
+        user={user.value.trim()}
+        password={password.value}
+        onBack={() => {
+          wantsCode.value = false;
+          password.value = "";
+          loginFault.value = null;
+        }}
+      />
+    );
+  }
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      <Field name="User name" of={first} value={user} type="text" autocomplete="username" required />
+      <Field name="Password" of={second} value={password} type="password" autocomplete="current-password" required />
+      <button type="submit" class="button button-main" disabled={busy.value}>
+        {busy.value ? "Signing in …" : "Sign in"}
+      </button>
+    </form>
+  );
+}
+
+interface CodeFormProps {
+  user: string;
+  password: string;
+  onBack: () => void;
+}
+
+function CodeForm({ user, password, onBack }: CodeFormProps) {
+  const code = useSignal("");
+  const recovers = useSignal(false);
+  const tried = useSignal(false);
+  const { busy, send } = useSending();
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), [recovers.value]);
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    tried.value = false;
+    await send({ user, password, code: codeOf(code.value) });
+    tried.value = true;
+    input.current?.select();
+    // Another fault than a wrong code: the password was changed meanwhile, or there were too many.
+    if (loginFault.value && !loginFault.value.needsCode && loginFault.value.kind === "signed-out") onBackWith(onBack);
+  };
+  const swap = (): void => {
+    recovers.value = !recovers.value;
+    code.value = "";
+    tried.value = false;
+  };
+  const fault = loginFault.value;
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      {recovers.value ? (
+        <Field
+          key="recovery"
+          name="Recovery code"
+          hint="One of the codes that you kept when you set up the second step. Each works once."
+          of={input}
+          value={code}
+          mono
+          type="text"
+          placeholder="k7f3-9xqm-2hvt"
+          autocomplete="off"
+          required
+        />
+      ) : (
+        <Field
+          key="code"
+          name="Code"
+          hint="The six digits that your authenticator shows now."
+          of={input}
+          value={code}
+          mono
+          type="text"
+          inputMode="numeric"
+          autocomplete="one-time-code"
+          maxLength={9}
+          required
+        />
+      )}
+      {fault?.needsCode && tried.value && <Notice tone="fault" fault={fault} />}
+      <button type="submit" class="button button-main" disabled={busy.value}>
+        {busy.value ? "Signing in …" : "Sign in"}
+      </button>
+      <div class="login-ways">
+        <button type="button" class="link-button" onClick={swap}>
+          {recovers.value ? "Use the authenticator" : "Use a recovery code"}
+        </button>
+        <button type="button" class="link-button" onClick={onBack}>
+          Start over
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Goes back to the first step, and keeps the fault that led there. */
+function onBackWith(onBack: () => void): void {
+  const fault = loginFault.value;
+  onBack();
+  loginFault.value = fault;
+}
