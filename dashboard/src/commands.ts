@@ -64,9 +64,12 @@ function doings({ paused, pauses }: Ways): Command[] {
 }
 
 function views({ places }: Ways): Command[] {
+  return places.map(({ view, name, icon, role }) => ({ id: `view ${view}`, name, kind: "View", icon, doing: go(view), ...(role ? { role } : {}) }));
+}
+
+function ownViews(): Command[] {
   const within: [show: string, name: string][] = [["sessions", "Sessions of all"], ["tokens", "Tokens of programs"], ["audit", "Audit log"]];
   return [
-    ...places.map(({ view, name, icon, role }): Command => ({ id: `view ${view}`, name, kind: "View", icon, doing: go(view), ...(role ? { role } : {}) })),
     { id: "view account", name: "Your account", also: "password, two-step, tokens", kind: "View", icon: "person", doing: go("account") },
     ...within.map(([show, name]): Command => ({ id: `people ${show}`, name, kind: "View", icon: "people", doing: go("people", { show }), role: "administrator" })),
   ];
@@ -88,7 +91,7 @@ function things({ clients, profiles, lists }: KnownThings): Command[] {
 
 /** All that one may go to or do. */
 export function commands(ways: Ways, known: KnownThings): Command[] {
-  return [...views(ways), ...doings(ways), ...things(known)].filter(({ role }) => role === undefined || covers(ways.role, role));
+  return [...views(ways), ...doings(ways), ...ownViews(), ...things(known)].filter(({ role }) => role === undefined || covers(ways.role, role));
 }
 
 /** What can be asked with whatever was typed. */
@@ -128,6 +131,7 @@ export function offered(typed: string, all: readonly Command[]): Offered[] {
   });
   const best = found.toSorted((a, b) => b.score - a.score).slice(0, OFFERED_MAX);
   const asks = asking(text).map((command) => ({ command, at: [] }));
-  const isName = /^[^\s]+[.:][^\s]+$/.test(text) && !best.some(({ at }) => at.length > 0 && (at.at(-1) ?? 0) - (at[0] ?? 0) === text.length - 1);
+  const isCalledSo = best.some(({ command }) => `${command.name}\n${command.also ?? ""}`.toLowerCase().includes(text.toLowerCase()));
+  const isName = /^\S+[.:]\S+$/.test(text) && !isCalledSo;
   return isName ? [...asks, ...best] : [...best, ...asks];
 }

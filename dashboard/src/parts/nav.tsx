@@ -2,6 +2,7 @@
 // phone it is the bar at the bottom.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { fitting } from "../fitting";
 import { routeHash, type View } from "../route";
 import { Icon, type IconName } from "./icons";
 import { useMenu } from "./menu";
@@ -16,18 +17,6 @@ export interface Place {
 const PHONE = matchMedia("(width < 720px)");
 /** Fingers want room: so many beside "More" in the bar. */
 const PHONE_PLACES = 5;
-
-/** How many of these widths fit, with room kept for the button where not all do. */
-export function fitting(widths: readonly number[], room: number, more: number, gap: number): number {
-  let used = 0;
-  let fits = 0;
-  for (const [n, width] of widths.entries()) {
-    used += width + (n > 0 ? gap : 0);
-    const rest = n < widths.length - 1 ? gap + more : 0;
-    if (used + rest <= room) fits = n + 1;
-  }
-  return used <= room ? widths.length : fits;
-}
 
 /** Counts what fits in the row now, and again when the row changes. */
 function useFitting(places: readonly Place[]) {

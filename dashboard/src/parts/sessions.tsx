@@ -2,7 +2,7 @@
 
 import { agentText } from "../agents";
 import { api } from "../api";
-import { moment, printable } from "../format";
+import { day, moment, printable } from "../format";
 import { ROLE_TEXT } from "../roles";
 import { today } from "../state";
 import type { SignedIn } from "../user-model";
@@ -27,7 +27,7 @@ export function SessionList({ sessions, withUser, onChanged }: SessionListProps)
     <>
       {fault.value && <Notice tone="fault" fault={fault.value} />}
       <ul class="entries">
-        {sessions.map((one) => (
+        {sorted(sessions).map((one) => (
           <li class="entry" key={one.id}>
             <div class="entry-main">
               <span class="entry-name" title={printable(one.agent)}>
@@ -54,13 +54,18 @@ export function SessionList({ sessions, withUser, onChanged }: SessionListProps)
               </span>
               <span>seen {moment(one.seen, today.value)}</span>
               <span>since {moment(one.began, today.value)}</span>
-              <span>till {moment(one.until, today.value)}</span>
+              <span>till {day(new Date(one.until))}</span>
             </div>
           </li>
         ))}
       </ul>
     </>
   );
+}
+
+/** This one first, then by when it was seen. */
+function sorted(sessions: readonly SignedIn[]): SignedIn[] {
+  return sessions.toSorted((a, b) => Number(b.own) - Number(a.own) || b.seen.localeCompare(a.seen));
 }
 
 function userText(one: SignedIn): string {
@@ -72,6 +77,7 @@ export function EndAll({ user, sessions, onChanged }: { user: string; sessions: 
   const { busy, fault, act } = useAct();
   const others = sessions.filter((one) => !one.own).length;
   if (others < 2) return null;
+  const isOwn = others < sessions.length;
   const end = async (): Promise<void> => {
     await act(() => api.endSessions({ user }));
     onChanged();
@@ -80,7 +86,7 @@ export function EndAll({ user, sessions, onChanged }: { user: string; sessions: 
     <div class="entry-buttons end-all">
       {fault.value && <Notice tone="fault" fault={fault.value} />}
       <AskBack
-        text="End all others …"
+        text={isOwn ? "End all others …" : "End all …"}
         question={`End ${others} sessions? Whoever sits there has to sign in again.`}
         yes="End them"
         disabled={busy.value}

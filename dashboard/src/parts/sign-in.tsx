@@ -40,10 +40,10 @@ export function TokenForm() {
   );
 }
 
-export function UserForm() {
+/** `wantsCode` is the second step, in which there is no other way in to offer. */
+export function UserForm({ wantsCode }: { wantsCode: Signal<boolean> }) {
   const user = useSignal("");
   const password = useSignal("");
-  const wantsCode = useSignal(false);
   const { busy, send } = useSending();
   const first = useRef<HTMLInputElement>(null);
   const second = useRef<HTMLInputElement>(null);

@@ -17,6 +17,7 @@ const TOKEN_ALONE: SignInOffer = { users: false, single_sign_on: null };
 export function Login() {
   const offer = useSignal<SignInOffer | null>(null);
   const byToken = useSignal(false);
+  const wantsCode = useSignal(false);
   useEffect(() => {
     void api.signInOffer().then(
       (told) => {
@@ -46,9 +47,9 @@ export function Login() {
           <div class="login-wait" />
         ) : (
           <>
-            {known.users && !byToken.value && <UserForm />}
+            {known.users && !byToken.value && <UserForm wantsCode={wantsCode} />}
             {(byToken.value || !others) && <TokenForm />}
-            {known.single_sign_on && !byToken.value && (
+            {known.single_sign_on && !byToken.value && !wantsCode.value && (
               <>
                 {known.users && <p class="login-or">or</p>}
                 <a class="button login-sso" href={known.single_sign_on.path.replace(/^\//, "")}>
@@ -57,7 +58,7 @@ export function Login() {
               </>
             )}
             <LoginFault />
-            {others && (
+            {others && !wantsCode.value && (
               <button type="button" class="link-button login-swap" onClick={swap}>
                 {byToken.value ? "Sign in without the token" : "Sign in with the token instead"}
               </button>

@@ -125,12 +125,12 @@ function UserTable({ users }: { users: readonly User[] }) {
 
 function Step({ user }: { user: User }) {
   if (user.single_sign_on) return <span class="quiet">single sign-on</span>;
-  return user.totp ? <span class="tag">on</span> : <span class="quiet">off</span>;
+  return user.totp ? <span class="tag">on</span> : <span class="quiet u-off">off</span>;
 }
 
 function AllSessions() {
   const asked = usePolled("sessions", USERS_EVERY_MS, (signal) => api.sessions(signal));
-  const sessions = (asked.data?.sessions ?? []).toSorted((a, b) => b.seen.localeCompare(a.seen));
+  const sessions = asked.data?.sessions ?? [];
   return (
     <>
       {asked.fault && asked.fault.kind === "refused" && <Notice tone="fault" fault={asked.fault} />}
