@@ -104,10 +104,16 @@ export async function signIn(credentials: Credentials): Promise<void> {
     me.value = null;
     await refreshStatus();
     session.value = "in";
+    requestAnimationFrame(focusView);
   } catch (thrown) {
     loginFault.value = faultOf(thrown);
     session.value = "out";
   }
+}
+
+/** The form that had the focus is gone: the view takes it, unless it has given it away already. */
+function focusView(): void {
+  if (document.activeElement === null || document.activeElement === document.body) document.getElementById("main")?.focus({ preventScroll: true });
 }
 
 export async function signOut(): Promise<void> {

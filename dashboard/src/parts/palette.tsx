@@ -146,7 +146,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           <p>{done.value}</p>
         </Notice>
       )}
-      <div class="palette-list" id="palette-list" role="listbox" aria-label="What fits" aria-busy={busy.value}>
+      <div class="palette-list" id="palette-list" role="listbox" tabIndex={-1} aria-label="What fits" aria-busy={busy.value}>
         {shown.map((one, n) => (
           <Option
             key={one.command.id}

@@ -67,7 +67,7 @@ function Users() {
     <>
       {asked.fault && asked.fault.kind === "refused" && <Notice tone="fault" fault={asked.fault} />}
       {users && (
-        <div class={users.length === 0 ? "columns people-first" : "columns columns-2"}>
+        <div class={users.length === 0 ? "columns people-first" : "columns people-users"}>
           {users.length === 0 ? (
             <section class="panel hero" aria-label="Users">
               <Empty title="Only the token opens this Tidegate">
