@@ -48,7 +48,7 @@ if (MODE !== "empty") {
     ["anna", "POST /api/users", { name: "mia", role: "viewer", password: "[redacted]" }],
     ["ben", "POST /api/pause", { seconds: 600 }], ["ben", "POST /api/resume", {}],
     ["mia", "POST /api/pause", { seconds: 3600 }, 403, "this needs the role operator"],
-    ["", "POST /login", { user: "anna", password: "[redacted]" }, 401, "name or password is not right"],
+    ["nobody:anna", "POST /login", null, 401, "the name or the password is wrong"],
     ["anna", "POST /api/allow", { host: "shop.example", minutes: 60, client: "192.168.1.7", profile: null }],
     ["anna", "POST /api/block", { host: "*", minutes: "always", client: null, profile: "kids" }],
     ["home-automation", "POST /api/block", { host: "game.example", minutes: 120, client: null, profile: "kids" }],
@@ -61,9 +61,10 @@ if (MODE !== "empty") {
     ["anna", "PUT /api/config/value", { path: "dns.cache", value: "<img src=x onerror=alert(1)> \u202egnp.exe" }],
   ];
   for (let n = 0; n < 130; n++) {
-    const [who, action, body, status, error] = old[n % old.length];
-    const kind = who === "" ? "nobody" : users.some((one) => one.name === who) ? "user" : "token";
-    const role = users.find((one) => one.name === who)?.role ?? (kind === "token" ? "administrator" : null);
+    const [by, action, body, status, error] = old[n % old.length];
+    const who = by.replace("nobody:", "");
+    const kind = by !== who ? "nobody" : users.some((one) => one.name === who) ? "user" : "token";
+    const role = kind === "nobody" ? null : users.find((one) => one.name === who)?.role ?? (kind === "token" ? "administrator" : null);
     note(who, kind, role, `192.168.1.${20 + (n % 9)}`, action, body, status ?? 200, error ?? null, ago((130 - n) * 47 * 60_000));
   }
 }
@@ -126,7 +127,7 @@ const SECRETS = new Set(["token", "password", "new_password", "code"]);
 export function noteCall(request, caller, action, body, code, answer) {
   if (action.startsWith("GET ") || action === "POST /api/rules/check") return;
   const shown = body && Object.fromEntries(Object.entries(body).map(([key, value]) => [key, SECRETS.has(key) && value !== undefined ? "[redacted]" : value]));
-  note(caller?.name ?? "", caller?.kind ?? "nobody", caller?.role ?? null, clientOf(request), action, shown, code, code >= 400 ? answer?.error ?? null : null);
+  note(caller?.name ?? body?.user ?? "admin.token", caller?.kind ?? "nobody", caller?.role ?? null, clientOf(request), action, action === "POST /login" ? null : shown, code, code >= 400 ? answer?.error ?? null : null);
 }
 
 function begin(request, known) {
@@ -230,7 +231,7 @@ function audit(words) {
   const wanted = (words.get("filter") ?? "").toLowerCase();
   const fits = log.filter((one) => one.n < before && JSON.stringify(one).toLowerCase().includes(wanted)).toReversed();
   const entries = fits.slice(0, limit);
-  return { entries, older: fits.length > limit ? entries.at(-1).n : null };
+  return { entries, older: fits.length > limit ? entries.at(-1).n : null, lost: MODE === "many" ? 3 : 0 };
 }
 
 function makeToken(caller, { name, scope, days }) {

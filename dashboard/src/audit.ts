@@ -64,13 +64,18 @@ function stored(body: Body): string {
   return what && text(body["value"]) ? `what is stored ${what} ${text(body["value"])}` : "all that is stored";
 }
 
-function signIn(body: Body, who: string): string {
-  const user = text(body["user"]);
-  return user === "" || user === who ? "" : `as ${user}`;
+/** As whom somebody tried to sign in. */
+function signIn({ kind, who }: AuditEntry): string {
+  if (kind !== "nobody") return "";
+  return who === "admin.token" ? "with a token" : `as ${printable(who)}`;
 }
 
-const WORDS: Readonly<Record<string, (body: Body, who: string) => Told>> = {
-  "POST /login": (body, who) => ["sign in", "signed in", signIn(body, who)],
+const WORDS: Readonly<Record<string, (body: Body, entry: AuditEntry) => Told>> = {
+  "POST /login": (_, entry) => ["sign in", "signed in", signIn(entry)],
+  "POST /allow": (body) =>
+    body["act"] === "end"
+      ? ["take back", "took back", `that ${byHand(body)} is allowed, on the block page`]
+      : ["allow", "allowed", `${byHand(body)}, on the block page`],
   "POST /logout": () => ["sign out", "signed out", ""],
   "POST /api/pause": (body) => ["pause", "paused", `protection${howLong(body["seconds"])}`],
   "POST /api/resume": () => ["resume", "resumed", "protection"],
@@ -105,17 +110,17 @@ export function hasFailed(entry: AuditEntry): boolean {
   return entry.status >= 400 || entry.error !== null;
 }
 
-/** Who did it; of whom nothing was known, "somebody". */
+/** Who did it. A name with which somebody tried to sign in is not who it was. */
 export function auditWho(entry: AuditEntry): string {
   const who = printable(entry.who);
-  return entry.kind === "nobody" || who === "" ? "Somebody" : who;
+  return who === "" || (entry.kind === "nobody" && entry.action === "POST /login") ? "Somebody" : who;
 }
 
 /** What was done, as it follows who did it. */
 export function auditText(entry: AuditEntry): string {
   const body = typeof entry.body === "object" && entry.body !== null ? (entry.body as Body) : {};
   const path = printable(entry.action);
-  const words = Object.hasOwn(WORDS, entry.action) ? WORDS[entry.action]?.(body, printable(entry.who)) : undefined;
+  const words = Object.hasOwn(WORDS, entry.action) ? WORDS[entry.action]?.(body, entry) : undefined;
   if (!words) return hasFailed(entry) ? `tried ${path}` : `did ${path}`;
   const [base, past, what] = words;
   return (hasFailed(entry) ? `tried to ${base} ${what}` : `${past} ${what}`).trim();

@@ -7,7 +7,7 @@ import type { Role } from "./roles";
 export interface SignInOffer {
   /** Without any, only the token opens the dashboard. */
   users: boolean;
-  single_sign_on: SingleSignOn | null;
+  single_sign_on?: SingleSignOn | null;
 }
 
 export interface SingleSignOn {
@@ -106,6 +106,7 @@ export interface MadeToken {
 export interface AuditEntry {
   n: number;
   at: string;
+  /** The name that was tried, where nobody was let in. */
   who: string;
   kind: "user" | "token" | "nobody";
   role: Role | null;
@@ -122,4 +123,6 @@ export interface AuditPage {
   entries: AuditEntry[];
   /** Where older entries go on; null if there are none. */
   older: number | null;
+  /** Entries that a full disk has cost. */
+  lost?: number;
 }

@@ -23,7 +23,7 @@ test.each([
   ["POST /api/users/change", { name: "ben", totp: "off" }, "switched off the two-step sign-in of ben"],
   ["POST /api/sessions/end", { user: "ben" }, "ended all sessions of ben"],
   ["POST /api/tokens", { name: "prometheus", scope: "metrics", days: null }, "made the token prometheus"],
-  ["POST /login", { user: "anna", password: "[redacted]" }, "signed in"],
+  ["POST /login", null, "signed in"],
   ["POST /logout", null, "signed out"],
 ])("%s %j", (action, body, text) => {
   expect(told(action, body)).toBe(text);
@@ -31,9 +31,10 @@ test.each([
 
 test("what failed was tried", () => {
   expect(told("POST /api/pause", { seconds: 300 }, { status: 403 })).toBe("tried to pause protection for 5 minutes");
-  const login = entry("POST /login", { user: "anna" }, { who: "", kind: "nobody", status: 401, error: "wrong" });
+  const login = entry("POST /login", null, { who: "anna", kind: "nobody", role: null, status: 401, error: "wrong" });
   expect(`${auditWho(login)} ${auditText(login)}`).toBe("Somebody tried to sign in as anna");
   expect(hasFailed(login)).toBe(true);
+  expect(told("POST /login", null, { who: "admin.token", kind: "nobody", status: 401 })).toBe("tried to sign in with a token");
 });
 
 test("what is not known is told by its path", () => {

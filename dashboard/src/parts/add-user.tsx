@@ -35,7 +35,7 @@ export function AddUser({ isFirst, onAdded }: AddUserProps) {
   const { busy, fault, act } = useAct();
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    const order = { name: name.value.trim(), role: role.value, password: password.value };
+    const order = { name: name.value.trim().toLowerCase(), role: role.value, password: password.value };
     added.value = null;
     if (!(await act(() => api.addUser(order)))) return;
     added.value = { name: order.name, password: order.password === made.value ? order.password : null, wasFirst: isFirst };

@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, faultOf, type Fault } from "../api";
 import { auditText, auditWho, bodyLines, hasFailed } from "../audit";
-import { asSentence, clock, day, moment, printable } from "../format";
+import { asSentence, clock, day, moment, plural, printable } from "../format";
 import { usePolled } from "../poll";
 import { amend, route, today } from "../state";
 import type { AuditEntry } from "../user-model";
@@ -89,6 +89,11 @@ function Entries({ filter }: { filter: string }) {
   return (
     <>
       {newest.fault && newest.fault.kind === "refused" && <Notice tone="fault" fault={newest.fault} />}
+      {(page.lost ?? 0) > 0 && (
+        <Notice tone="land">
+          <p>{plural(page.lost ?? 0, "entry is", "entries are")} missing: the disk was full, and the changes were made all the same.</p>
+        </Notice>
+      )}
       {entries.length === 0 ? (
         <Empty title={filter === "" ? "Nothing was changed yet" : "Nothing that was done fits"} />
       ) : (

@@ -12,7 +12,7 @@ import { loginFault } from "../state";
 import type { SignInOffer } from "../user-model";
 
 /** Where Tidegate does not say how one signs in, the token opens it. */
-const TOKEN_ALONE: SignInOffer = { users: false, single_sign_on: null };
+const TOKEN_ALONE: SignInOffer = { users: false };
 
 export function Login() {
   const offer = useSignal<SignInOffer | null>(null);
@@ -35,7 +35,7 @@ export function Login() {
     loginFault.value = null;
   };
   const known = offer.value;
-  const others = known !== null && (known.users || known.single_sign_on !== null);
+  const others = known !== null && (known.users || Boolean(known.single_sign_on));
   return (
     <main class="login">
       <div class="login-sheet" aria-busy={known === null}>
