@@ -14,6 +14,7 @@ import "./style/setup.css";
 import "./style/clients.css";
 import "./style/week.css";
 import "./style/people.css";
+import "./style/audit.css";
 import "./style/palette.css";
 import { App } from "./app";
 import { begin } from "./state";
