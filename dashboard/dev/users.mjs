@@ -154,11 +154,11 @@ export function login(request, sent) {
   }
   const known = users.find((one) => one.name === sent.user);
   if (sent.password === "too-often") return wrong(refused(429, "too many attempts", "wait a minute, then try again"));
-  if (!known?.password || known.password !== sent.password) return wrong(refused(401, "user name or password is not right", "type both again; whoever runs this Tidegate can set a new password"));
+  if (!known?.password || known.password !== sent.password) return wrong(refused(401, "the name or the password is wrong", "type both again; an administrator can set another password"));
   if (known.totp) {
     if (!sent.code) return wrong(refused(401, "the code is missing", "send the code of the authenticator", { needs: "code" }));
     if (known.codes.includes(sent.code)) known.codes = known.codes.filter((code) => code !== sent.code);
-    else if (!isCode(known.secret, sent.code)) return wrong(refused(401, "the code is not right", "take the one that the authenticator shows now", { needs: "code" }));
+    else if (!isCode(known.secret, sent.code)) return wrong(refused(401, "this code is wrong, or was used already", "take the one that the authenticator shows now", { needs: "code" }));
   }
   return answered(begin(request, known));
 }

@@ -157,6 +157,16 @@ async function call<T>(path: string, init: RequestInit, timeout = TIMEOUT_MS): P
   );
 }
 
+/** The same with a remedy for people: that of the API is for programs. */
+function signInFault({ kind, message, needsCode }: Fault, credentials: Credentials): Fault {
+  const remedy = needsCode
+    ? "Take the code that the authenticator shows now: each works once."
+    : "token" in credentials
+      ? "Copy the whole line of `admin.token` again: each state folder has a token of its own."
+      : "Type both again. An administrator can set a new password.";
+  return new Fault(kind, message, remedy, [], needsCode);
+}
+
 const get = <T>(path: string, signal?: AbortSignal): Promise<T> =>
   call<T>(path, signal ? { signal } : {});
 
@@ -177,7 +187,10 @@ export const PAGE_ROWS = 60;
 
 export const api = {
   signInOffer: () => get<SignInOffer>("api/sign-in"),
-  login: (credentials: Credentials) => post<unknown>("login", credentials),
+  login: (credentials: Credentials) =>
+    post<unknown>("login", credentials).catch((thrown: unknown) => {
+      throw thrown instanceof Fault && thrown.kind === "signed-out" ? signInFault(thrown, credentials) : thrown;
+    }),
   logout: () => post<unknown>("logout", {}),
   status: (signal?: AbortSignal) => get<Status>("api/status", signal),
   totals: (range: Range, signal?: AbortSignal) =>

@@ -12,6 +12,7 @@ policy: { lists: [{ name: mine, rules: ["||ads.example^"] }] }
 dns: { listen: ["udp://127.0.0.1:0"], upstreams: ["udp://UPSTREAM"], blocked: nxdomain }
 admin: { listen: "127.0.0.1:0" }
 `;
+// Ten wrong passwords, codes and tokens a minute are answered: all stories together send fewer.
 const PASSWORD = "low-tide-at-dawn";
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const STEP_MS = 30_000;
@@ -92,7 +93,7 @@ async function removeUser(page: Page, user: string): Promise<void> {
   await page.getByRole("navigation", { name: "Of the people" }).waitFor();
 }
 
-test.each(SCREENS)("the first user is added by who has the token (%s)", async (name, screen) => {
+test.each(SCREENS)("the first user is added by who has the token (%s)", async (_, screen) => {
   const page = await open(browser, edge, screen, "people");
   // The second screen finds nobody again.
   await page.getByText("Only the token opens this Tidegate").waitFor();
@@ -103,12 +104,9 @@ test.each(SCREENS)("the first user is added by who has the token (%s)", async (n
   await anna.getByText("Administrator", { exact: true }).waitFor();
   await anna.getByRole("button", { name: "Sign out" }).click();
   await anna.getByLabel("User name").waitFor();
-  await typeIn(anna, "anna", "not the password");
-  await anna.getByRole("alert").waitFor();
   await anna.context().close();
   await removeUser(page, "anna");
   await page.getByText("Only the token opens this Tidegate").waitFor();
-  expect(name).not.toBe("");
   await page.context().close();
 });
 

@@ -11,10 +11,13 @@ import { Notice } from "./notice";
 export type Aside = "palette" | "keys";
 type Shown = ComponentType<{ onClose: () => void }>;
 
-const aside = signal<Aside | null>(null);
+/** What is open. Each opening is another one: that the last one closed is told a moment later. */
+const opened = signal<{ what: Aside; turn: number } | null>(null);
+let turns = 0;
 
 export function openAside(what: Aside): void {
-  aside.value = what;
+  turns += 1;
+  opened.value = { what, turn: turns };
 }
 
 function load(what: Aside): Promise<Shown> {
@@ -46,13 +49,14 @@ export function useKeys(): void {
     document.addEventListener("keydown", press);
     return () => {
       document.removeEventListener("keydown", press);
-      aside.value = null;
+      opened.value = null;
     };
   }, []);
 }
 
 export function Asides() {
-  const what = aside.value;
+  const now = opened.value;
+  const what = now?.what ?? null;
   const [loaded, setLoaded] = useState<{ what: Aside; part: Shown } | null>(null);
   const [failed, setFailed] = useState(false);
   useEffect(() => {
@@ -63,7 +67,7 @@ export function Asides() {
       () => setFailed(true),
     );
   }, [what]);
-  if (what === null) return null;
+  if (now === null) return null;
   if (failed) {
     const fault = new Fault("unreachable", "This part of the page did not come.", "Reload the page: Tidegate may have been renewed, or does not answer.");
     return (
@@ -76,8 +80,9 @@ export function Asides() {
   const Part = loaded.part;
   return (
     <Part
+      key={now.turn}
       onClose={() => {
-        aside.value = null;
+        if (opened.value === now) opened.value = null;
       }}
     />
   );
