@@ -237,6 +237,7 @@ async function answer(request, url) {
     case "POST /api/lists/update": { const { list } = await readBody(request); return [200, { lists: [{ name: list, outcome: "same", failure: null }], is_fetching: false }]; }
     case "GET /api/rules": return [200, ownRules];
     case "PUT /api/rules": { const { text } = await readBody(request); ownRules = { text, revision: String(Date.now()) }; return [200, RELOADED]; }
+    case "POST /api/replay": return [200, triedOutcome(await readBody(request))];
     case "POST /api/rules/check": return [200, checkedRules((await readBody(request)).text)];
     case "GET /api/lists": return [200, { lists: LISTS.map((list) => ({ unfit: null, subscription: null, made: false, off: false, ...list, loaded_at: new Date(STARTED).toISOString(), changed_at: new Date(STARTED).toISOString() })) }];
     case "GET /api/upstreams": return [200, { upstreams: [
@@ -334,4 +335,28 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   }).listen(port, "127.0.0.1", () => {
     console.log(`mock dashboard on http://127.0.0.1:${port}/#token=${TOKEN}`);
   });
+}
+
+/** What a change would have made of the last week: the same for every change. */
+function triedOutcome(change) {
+  const names = ["game.example", "cdn.game.example", "telemetry.example", "shop.example", "metrics.example", "ads.example", "t.example", "<b>x</b>.example", "www.news.example", "img.example"];
+  return {
+    requests: 48211,
+    blocked: 1312,
+    passed: 20,
+    skipped: 0,
+    names: names.map((name, at) => ({
+      name,
+      action: at % 4 === 3 ? "pass" : "block",
+      requests: 900 - at * 87,
+      clients: at % 3 === 0 ? ["192.168.1.20", "192.168.1.21", "192.168.1.22", "192.168.1.23", "192.168.1.24"] : ["192.168.1.20"],
+      rule: at % 4 === 3 ? null : `own-rules:${at + 1} ||${name}^`,
+    })),
+    more: 3,
+    rules: change.own_rules === undefined ? [] : [
+      { list: "own-rules", line: 1, text: "||game.example^", action: "block", requests: 1300 },
+      { list: "own-rules", line: 3, text: "@@||shop.example^", action: "pass", requests: 20 },
+    ],
+    took_ms: 640,
+  };
 }

@@ -28,6 +28,8 @@ import type {
   TopTable,
   TopWhat,
   Totals,
+  TriedChange,
+  TriedOutcome,
   Upstream,
   Why,
   WhyQuery,
@@ -214,6 +216,7 @@ export const api = {
   ownRules: (signal?: AbortSignal) => get<OwnRules>("api/rules", signal),
   setOwnRules: (rules: OwnRules) => send<Reloaded>("PUT", "api/rules", rules, RELOAD_TIMEOUT_MS),
   checkRules: (text: string) => post<List>("api/rules/check", { text }),
+  tryChange: (change: TriedChange) => post<TriedOutcome>("api/replay", change, RELOAD_TIMEOUT_MS),
   origins: (signal?: AbortSignal) => get<{ origins: Origin[] }>("api/origins", signal),
   pools: (signal?: AbortSignal) => get<{ pools: Pool[] }>("api/pools", signal),
   cache: (query: CacheQuery, signal?: AbortSignal) =>

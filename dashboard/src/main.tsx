@@ -16,6 +16,7 @@ import "./style/week.css";
 import "./style/people.css";
 import "./style/audit.css";
 import "./style/palette.css";
+import "./style/tried.css";
 import { App } from "./app";
 import { begin } from "./state";
 

@@ -298,6 +298,44 @@ export interface NewList {
   kind: "block" | "allow";
 }
 
+/** A change that is tried on recorded requests: one of them. */
+export interface TriedChange {
+  own_rules?: string;
+  add_list?: NewList;
+  switch_list?: { name: string; on: boolean };
+  remove_list?: string;
+  profile?: { revision: string; was: string | null; profile: unknown };
+  group?: { revision: string; was: string | null; group: unknown };
+}
+
+export interface TriedName {
+  name: string;
+  action: Action;
+  requests: number;
+  clients: string[];
+  rule: string | null;
+}
+
+export interface TriedRule {
+  list: string;
+  line: number;
+  text: string;
+  action: Action;
+  requests: number;
+}
+
+/** What a change would have made of the requests of a while. */
+export interface TriedOutcome {
+  requests: number;
+  blocked: number;
+  passed: number;
+  skipped: number;
+  names: TriedName[];
+  more: number;
+  rules: TriedRule[];
+  took_ms: number;
+}
+
 /** Own rules, with a word for this text. */
 export interface OwnRules {
   text: string;

@@ -95,3 +95,27 @@ test("two who write rules do not undo one another", async () => {
   expect(await edge.lookUp("editor1.example")).toBe(ADDRESS);
   for (const page of [one, other]) await page.context().close();
 });
+
+test.each(SCREENS)("own rules and lists are tried on what was asked before they hold (%s)", async (_, screen) => {
+  const width = screen.viewport?.width ?? 0;
+  const [blocked, free] = [`try${width}.example`, `free${width}.example`];
+  for (const name of [blocked, blocked, free]) await edge.lookUp(name);
+  const page = await open(browser, edge, screen, "lists");
+  const editor = page.getByRole("region", { name: "Own rules" });
+  await editor.getByRole("textbox").fill(`! of the house\n||${blocked}^\n`);
+  await editor.getByRole("button", { name: "Try it" }).click();
+  await editor.getByText(/Of \d+ requests of the last week 2 more would have been blocked\./).waitFor();
+  await editor.getByText(`Line 2, ||${blocked}^: 2 requests blocked`).waitFor();
+  expect(await edge.lookUp(blocked), "nothing holds yet").toBe(ADDRESS);
+  await editor.getByRole("textbox").fill(`||nobody-asked.example^\n`);
+  await editor.getByRole("button", { name: "Try it" }).click();
+  await editor.getByText(/none would have gone otherwise\./).waitFor();
+
+  await edge.lookUp("www.ads.example");
+  await page.getByRole("button", { name: "What if mine were off?" }).click();
+  const entry = page.getByRole("listitem").filter({ hasText: "What if off?" });
+  await entry.getByText(/\d+ more would have passed\./).waitFor();
+  await entry.getByText("www.ads.example", { exact: true }).waitFor();
+  expect(await edge.lookUp("www.ads.example")).toBe(BLOCKED);
+  await page.context().close();
+});

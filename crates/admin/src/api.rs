@@ -17,6 +17,7 @@ mod origins;
 pub(crate) mod overrides;
 pub(crate) mod pools;
 pub(crate) mod profiles;
+mod replay;
 mod requests;
 pub(crate) mod session;
 mod sessions;
@@ -190,6 +191,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(overrides::block))
         .routes(routes!(overrides::blocks))
         .routes(routes!(overrides::unblock))
+        .routes(routes!(replay::replay))
         .routes(routes!(me::me))
         .routes(routes!(me::change_password))
         .routes(routes!(me::begin_totp))

@@ -6,8 +6,8 @@
 use crate::model::{
     CachePage, ClientTrust, ConfigText, DeviceInfo, DnsCacheInfo, InspectedInfo, ListInfo,
     ListUpdateOutcome, NewServer, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo, ProfileTable,
-    ProgramInfo, ReloadOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest,
-    UpstreamInfo, WhyAnswer,
+    ProgramInfo, ReloadOutcome, ReplayOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack,
+    UpdateRequest, UpstreamInfo, WhyAnswer,
 };
 use ledger::Collector;
 use policy::{NameOverride, OverrideClients};
@@ -97,6 +97,10 @@ pub trait ProgramControl: Send + Sync + 'static {
     /// Own rules.
     fn own_rules(&self) -> Result<OwnRules, SettingsRefusal>;
 
+    /// Judges recorded requests as they would be with a change; or says why it would not be taken.
+    /// One at a time.
+    fn replay(&self, order: &ReplayOrder) -> Result<ReplayOutcome, SettingsRefusal>;
+
     /// Replaces own rules, unless they were changed since they were read, and puts them in force.
     fn set_own_rules(&self, sent: &OwnRulesUpdate) -> Result<ReloadOutcome, SettingsRefusal>;
 
@@ -147,6 +151,26 @@ pub trait ProgramControl: Send + Sync + 'static {
 
     /// Families that others add to the metrics page.
     fn metrics(&self) -> Vec<Arc<dyn Collector>>;
+}
+
+/// Change that is tried on recorded requests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplayOrder {
+    /// Requests from this moment on, in milliseconds since 1970.
+    pub since_ms: u64,
+    /// The change.
+    pub change: TriedChange,
+}
+
+/// Change that is tried, and not made.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TriedChange {
+    /// Own rules as they would be.
+    OwnRules(String),
+    /// Change of the lists.
+    Lists(ListChange),
+    /// Change of a profile or group.
+    Item(ItemKind, ItemChange),
 }
 
 /// Reason why the program is not ready.

@@ -39,7 +39,7 @@ pub use console_settings::{
 pub use control::{
     CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, ItemChange, ItemKind,
     ListChange, NotReady, OverrideKey, PoolChange, PoolServerChange, ProfileChange, ProgramControl,
-    SettingsRefusal, WhyQuestion,
+    ReplayOrder, SettingsRefusal, TriedChange, WhyQuestion,
 };
 pub use https_settings::HttpsSettings;
 pub use iso::iso;

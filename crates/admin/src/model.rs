@@ -17,6 +17,7 @@ mod origins;
 mod overrides;
 mod pools;
 mod profiles;
+mod replay;
 mod settings;
 mod stores;
 mod why;
@@ -52,6 +53,7 @@ pub use self::pools::{
 pub use self::profiles::{
     GroupUpdate, ItemRemoval, ListChoice, MadeItem, ProfileTable, ProfileUpdate,
 };
+pub use self::replay::{ReplayOutcome, ReplayRequest, ReplayedName, ReplayedRule};
 pub use self::settings::{ConfigText, SettingEdit, SettingQuery, SettingValue, SettingsRequest};
 pub use self::stores::{StoreDisk, StoreInfo, StoreList, TakeBackRequest, TakenBack};
 pub use self::why::{GatewayWhy, RuleMatch, WhyAnswer, WhyQuery};

@@ -19,7 +19,7 @@ const OWN: [&str; 8] = [
 ];
 
 /// Changes that a day brings.
-const DAILY: [&str; 21] = [
+const DAILY: [&str; 22] = [
     "/api/allow",
     "/api/block",
     "/api/groups",
@@ -35,6 +35,7 @@ const DAILY: [&str; 21] = [
     "/api/profiles/remove",
     "/api/purge",
     "/api/reload",
+    "/api/replay",
     "/api/resume",
     "/api/revoke",
     "/api/rules",

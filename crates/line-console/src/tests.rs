@@ -7,12 +7,13 @@ use crate::session::{ConsoleParts, ConsoleSession, SessionEnd, SessionTrust};
 use admin::model::{
     CachePage, ClientTrust, ConfigText, DeviceInfo, DnsCacheInfo, InspectedInfo, ListInfo,
     ListUpdateOutcome, ListenerInfo, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo, PoolServer,
-    ProfileTable, ProgramInfo, ReloadOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack,
-    UpdateRequest, UpstreamInfo, WhyAnswer,
+    ProfileTable, ProgramInfo, ReloadOutcome, ReplayOutcome, SettingEdit, StoreInfo,
+    TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
 };
 use admin::{
     AdminToken, CacheIndexQuery, ControlRefusal, DnsCachePurge, ListChange, OverrideKey,
-    PoolChange, PoolServerChange, ProfileChange, ProgramControl, SettingsRefusal, WhyQuestion,
+    PoolChange, PoolServerChange, ProfileChange, ProgramControl, ReplayOrder, SettingsRefusal,
+    WhyQuestion,
 };
 use ledger::{Collector, Ledger};
 use policy::NameOverride;
@@ -138,6 +139,9 @@ impl ProgramControl for Program {
     }
     fn own_rules(&self) -> Result<OwnRules, SettingsRefusal> {
         unreachable!("a console asks no such thing")
+    }
+    fn replay(&self, _: &ReplayOrder) -> Result<ReplayOutcome, SettingsRefusal> {
+        unreachable!("the console tries no change")
     }
     fn set_own_rules(&self, _: &OwnRulesUpdate) -> Result<ReloadOutcome, SettingsRefusal> {
         unreachable!("a console asks no such thing")

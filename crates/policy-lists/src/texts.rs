@@ -297,6 +297,11 @@ impl ListTexts {
         Self::from_snapshot(state_dir, self.digest()).unwrap_or_else(|| self.compile())
     }
 
+    /// The rules, compiled from those of before by reading what changed since; nothing is kept.
+    pub fn rules_beside(&self, before: &RuleSet) -> RuleSet {
+        policy::recompile(before, &self.sources())
+    }
+
     fn from_snapshot(state_dir: &Path, key: [u8; 32]) -> Option<RuleSet> {
         let bytes = std::fs::read(state_dir.join(SNAPSHOT_FILE)).ok()?;
         RuleSet::from_snapshot(&bytes, key).ok()

@@ -6,14 +6,16 @@
 
 use foldhash::fast::RandomState;
 use ledger::RecordedRequest;
-use policy::{Ask, Policy};
+use policy::{Ask, Policy, Verdict};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::net::IpAddr;
-use vocab::{Action, Name, Now};
+use vocab::{Action, Name, Now, RuleRef};
 
 /// Different names that are told apart, for each way; requests for others are counted alone.
 const NAMES_MAX: usize = 1 << 16;
+/// Different rules that are counted.
+const RULES_MAX: usize = 1 << 14;
 /// Clients that are named beside a name.
 const CLIENTS_MAX: usize = 5;
 
@@ -24,6 +26,7 @@ pub struct RequestReplay<'p> {
     counts: ReplayCounts,
     blocked: ChangedNames,
     passed: ChangedNames,
+    rules: HashMap<RuleRef, ChangedRule, RandomState>,
 }
 
 /// Names whose verdict changes one way: a name may be blocked for one client and pass for another.
@@ -67,6 +70,21 @@ pub struct ChangedName {
     pub rule: Option<String>,
 }
 
+/// Rule by which verdicts would be another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChangedRule {
+    /// The rule's list.
+    pub list: String,
+    /// Line there.
+    pub line: u32,
+    /// Text of the rule.
+    pub text: String,
+    /// Action that it takes.
+    pub action: ChangedAction,
+    /// Requests whose verdict would be another by it.
+    pub requests: u64,
+}
+
 /// Result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReplayReport {
@@ -77,6 +95,9 @@ pub struct ReplayReport {
     pub names: Vec<ChangedName>,
     /// Number of such names that are left out.
     pub more: usize,
+    /// Rules that would decide otherwise than now, those with most requests first. A verdict that
+    /// is another because a rule is gone has none.
+    pub rules: Vec<ChangedRule>,
 }
 
 impl<'p> RequestReplay<'p> {
@@ -88,6 +109,7 @@ impl<'p> RequestReplay<'p> {
             counts: ReplayCounts::default(),
             blocked: ChangedNames::default(),
             passed: ChangedNames::default(),
+            rules: HashMap::default(),
         }
     }
 
@@ -112,6 +134,7 @@ impl<'p> RequestReplay<'p> {
         if now.action == then.action {
             return;
         }
+        self.count_rule(host, then);
         // The rule that blocks is told, whichever of the two has it.
         let (action, names, policy, verdict) = match then.action {
             Action::Block => {
@@ -142,7 +165,23 @@ impl<'p> RequestReplay<'p> {
         }
     }
 
-    /// Ends it: the names with most requests, at most `n`.
+    fn count_rule(&mut self, host: Name<'_>, then: Verdict) {
+        let Some(rule) = then.cause.rule() else { return };
+        if let Some(known) = self.rules.get_mut(&rule) {
+            known.requests += 1;
+        } else if self.rules.len() < RULES_MAX
+            && let Some(text) = self.then.rule_text(rule, host)
+        {
+            let action = match then.action {
+                Action::Block => ChangedAction::Block,
+                Action::Pass => ChangedAction::Pass,
+            };
+            let policy::RuleText { list, line, text } = text;
+            self.rules.insert(rule, ChangedRule { list, line, text, action, requests: 1 });
+        }
+    }
+
+    /// Ends it: the names and the rules with most requests, at most `n` of each.
     pub fn report(self, n: usize) -> ReplayReport {
         let mut names: Vec<_> =
             self.blocked.into_values().chain(self.passed.into_values()).collect();
@@ -150,6 +189,11 @@ impl<'p> RequestReplay<'p> {
             .sort_unstable_by(|a, b| b.requests.cmp(&a.requests).then_with(|| a.name.cmp(&b.name)));
         let more = names.len().saturating_sub(n);
         names.truncate(n);
-        ReplayReport { counts: self.counts, names, more }
+        let mut rules: Vec<_> = self.rules.into_values().collect();
+        rules.sort_unstable_by(|a, b| {
+            (b.requests, &a.list, a.line).cmp(&(a.requests, &b.list, b.line))
+        });
+        rules.truncate(n);
+        ReplayReport { counts: self.counts, names, more, rules }
     }
 }

@@ -5,6 +5,7 @@ import { notYetThere, type KnownList } from "../catalogue";
 import type { List, NewList } from "../model";
 import { Choice } from "./choice";
 import { Panel } from "./panel";
+import { TrialOutcome, TryButton, useTrial } from "./tried";
 
 const SOURCES = [
   { value: "catalogue", text: "Known" },
@@ -79,6 +80,8 @@ function ByHand({ source, busy, onAdd }: { source: "url" | "rules"; busy: boolea
   const name = useSignal("");
   const text = useSignal("");
   const kind = useSignal<"block" | "allow">("block");
+  const trial = useTrial(`${kind.value} ${text.value}`);
+  const tried = () => ({ add_list: { name: name.value.trim(), kind: kind.value, rules: text.value } });
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     const is = source === "url" ? { url: text.value.trim() } : { rules: text.value };
@@ -147,9 +150,17 @@ function ByHand({ source, busy, onAdd }: { source: "url" | "rules"; busy: boolea
           />
         )}
       </label>
-      <button type="submit" class="button button-main" disabled={busy}>
-        Add
-      </button>
+      <div class="foot">
+        <button type="submit" class="button button-main" disabled={busy}>
+          Add
+        </button>
+        {source === "rules" && (
+          <TryButton trial={trial} change={tried} disabled={busy || name.value.trim() === "" || text.value.trim() === ""} />
+        )}
+      </div>
+      <div class="field-main">
+        <TrialOutcome trial={trial} />
+      </div>
     </form>
   );
 }

@@ -7,9 +7,10 @@ import { api, faultOf, type Fault } from "../api";
 import type { Group, GroupSettings, Profiles } from "../client-model";
 import { differences, merged, mergedText } from "../drafts";
 import { plural, printable } from "../format";
-import type { Reloaded } from "../model";
+import type { Reloaded, TriedChange } from "../model";
 import { go, told } from "../state";
 import { Notice } from "./notice";
+import { TrialOutcome, TryButton, useTrial } from "./tried";
 
 /** One kind of what is edited: S as it is sent, D as it is typed. */
 export interface EditKind<S extends GroupSettings, D> {
@@ -18,6 +19,7 @@ export interface EditKind<S extends GroupSettings, D> {
   find: (known: Profiles, name: string) => (S & Pick<Group, "made_here">) | undefined;
   draft: (settings: S) => D;
   settings: (draft: D) => S;
+  tried: (was: string | null, settings: S) => TriedChange;
   put: (revision: string, was: string | null, settings: S) => Promise<Reloaded>;
   remove: (revision: string, name: string) => Promise<Reloaded>;
 }
@@ -39,6 +41,8 @@ interface State<D> {
 
 export interface Editing<D> extends State<D> {
   isChanged: boolean;
+  /** What is typed, as a change to be tried. */
+  tried: () => TriedChange;
   change: (part: Partial<D>) => void;
   save: (event: Event) => Promise<void>;
   remove: () => Promise<void>;
@@ -145,7 +149,8 @@ export function useEditing<S extends GroupSettings, D>(kind: EditKind<S, D>, nam
   // As it comes back from a draft, so that only what was typed differs.
   const unchanged = kind.settings(kind.draft(base.current));
   const isChanged = draft.value !== null && differences(kind.settings(draft.value), unchanged).length > 0;
-  return { ...state, isChanged, change, save, remove, loadAgain, discard: load };
+  const tried = (): TriedChange => kind.tried(was.current, kind.settings(draft.value ?? kind.draft(kind.empty)));
+  return { ...state, isChanged, tried, change, save, remove, loadAgain, discard: load };
 }
 
 /** Takes over what somebody else changed, and says so. */
@@ -188,6 +193,7 @@ export function EditNotices<D>({ edit }: { edit: Editing<D> }) {
 /** The buttons at the end; removing asks back. */
 export function EditFoot<D>({ edit, name, warning }: { edit: Editing<D>; name: string | null; warning: string }) {
   const asks = useSignal(false);
+  const trial = useTrial(edit.draft.value);
   const keep = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (asks.value) keep.current?.focus();
@@ -215,10 +221,13 @@ export function EditFoot<D>({ edit, name, warning }: { edit: Editing<D>; name: s
     );
   }
   return (
-    <div class="foot">
+    <>
+      <TrialOutcome trial={trial} />
+      <div class="foot">
       <button type="submit" class="button button-main" disabled={edit.busy.value || (name !== null && !edit.isChanged)}>
         {edit.busy.value ? "Saving …" : "Save"}
       </button>
+      {edit.isChanged && <TryButton trial={trial} change={edit.tried} disabled={edit.busy.value} />}
       {edit.isChanged && (
         <button type="button" class="button button-bare" onClick={() => void edit.discard()}>
           Discard
@@ -235,6 +244,7 @@ export function EditFoot<D>({ edit, name, warning }: { edit: Editing<D>; name: s
           Remove …
         </button>
       )}
-    </div>
+      </div>
+    </>
   );
 }

@@ -4,15 +4,18 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { api, faultOf, type Fault } from "../api";
-import { plural } from "../format";
-import type { List, OwnRules } from "../model";
+import { plural, printable } from "../format";
+import type { List, OwnRules, TriedRule } from "../model";
 import { may } from "../state";
 import { SkippedLines } from "./list-entry";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
+import { TrialOutcome, TryButton, useTrial } from "./tried";
 
 /** Typing settles for this long before the rules are looked at. */
 const TYPING_MS = 400;
+/** Lines whose effect is shown. */
+const LINES_SHOWN = 20;
 
 export function OwnRulesPanel({ onSaved }: { onSaved: () => void }) {
   const saved = useSignal<OwnRules | null>(null);
@@ -21,6 +24,7 @@ export function OwnRulesPanel({ onSaved }: { onSaved: () => void }) {
   const busy = useSignal(false);
   const isSaved = useSignal(false);
   const fault = useSignal<Fault | null>(null);
+  const trial = useTrial(text.value);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
 
   const load = async (): Promise<void> => {
@@ -101,6 +105,7 @@ export function OwnRulesPanel({ onSaved }: { onSaved: () => void }) {
               {busy.value ? "Saving …" : "Save"}
             </button>
           )}
+          {changed && <TryButton trial={trial} change={() => ({ own_rules: text.value })} disabled={busy.value} />}
           {changed && (
             <button type="button" class="button button-bare" onClick={() => void load()}>
               Discard
@@ -111,7 +116,25 @@ export function OwnRulesPanel({ onSaved }: { onSaved: () => void }) {
           </span>
         </div>
         {looked.value && looked.value.skipped > 0 && <SkippedLines list={looked.value} />}
+        <TrialOutcome trial={trial} />
+        {trial.outcome.value && <LineEffects rules={trial.outcome.value.rules} />}
       </form>
     </Panel>
+  );
+}
+
+/** What each line would have done, those that did most first. */
+function LineEffects({ rules }: { rules: TriedRule[] }) {
+  const own = rules.filter((rule) => rule.list === "own-rules");
+  if (own.length === 0) return null;
+  return (
+    <ul class="rule-effects" aria-label="What each line would have done">
+      {own.slice(0, LINES_SHOWN).map((rule) => (
+        <li key={rule.line}>
+          Line {rule.line}, <code>{printable(rule.text)}</code>: {plural(rule.requests, "request")}{" "}
+          {rule.action === "block" ? "blocked" : "let through"}
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -21,6 +21,7 @@ const GROUPS: EditKind<GroupSettings, GroupDraft> = {
   find: (known, name) => known.groups.find((group) => group.name === name),
   draft: groupDraft,
   settings: groupOf,
+  tried: (was, group) => ({ group: { revision: "", was, group } }),
   put: (revision, was, group) => api.putGroup({ revision, was, group }),
   remove: (revision, name) => api.removeGroup({ revision, name }),
 };

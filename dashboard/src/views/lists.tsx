@@ -1,6 +1,7 @@
 // The lists: what is in force, added and removed, switched off, fetched anew; and own rules.
 
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { api, faultOf, type Fault } from "../api";
 import { plural, printable } from "../format";
 import type { List, ListUpdated } from "../model";
@@ -10,6 +11,7 @@ import { Empty, Notice } from "../parts/notice";
 import { OwnRulesPanel } from "../parts/own-rules";
 import { Panel } from "../parts/panel";
 import { ReadOnly } from "../parts/read-only";
+import { TrialOutcome, useTrial, type Trial } from "../parts/tried";
 import { usePolled } from "../poll";
 import { may, refreshStatus } from "../state";
 
@@ -77,11 +79,14 @@ export function ListsView() {
             )}
             <ul class="entries">
               {known.map((list) => (
-                <ListEntry key={list.name} list={list}>
-                  {may("operator") && (
+                <TriedEntry
+                  key={list.name}
+                  list={list}
+                  buttons={(trial) => (
                     <Buttons
                       list={list}
                       busy={busy.value}
+                      trial={trial}
                       onSwitch={() =>
                         act(() =>
                           api.switchList(list.name, list.off).then(told(`${list.name} is ${list.off ? "on" : "off"}.`)),
@@ -91,7 +96,7 @@ export function ListsView() {
                       onRemove={() => act(() => api.removeList(list.name).then(told(`${list.name} is removed.`)))}
                     />
                   )}
-                </ListEntry>
+                />
               ))}
             </ul>
           </Panel>
@@ -111,7 +116,23 @@ export function ListsView() {
   );
 }
 
+/** A list with its buttons, and what switching it off or on would have changed. */
+function TriedEntry({ list, buttons }: { list: List; buttons: (trial: Trial) => ComponentChildren }) {
+  const trial = useTrial(list.off);
+  return (
+    <ListEntry list={list}>
+      {may("operator") && (
+        <>
+          {buttons(trial)}
+          <TrialOutcome trial={trial} />
+        </>
+      )}
+    </ListEntry>
+  );
+}
+
 interface ButtonsProps {
+  trial: Trial;
   list: List;
   busy: boolean;
   onSwitch: () => Promise<boolean>;
@@ -119,7 +140,7 @@ interface ButtonsProps {
   onRemove: () => Promise<boolean>;
 }
 
-function Buttons({ list, busy, onSwitch, onFetch, onRemove }: ButtonsProps) {
+function Buttons({ trial, list, busy, onSwitch, onFetch, onRemove }: ButtonsProps) {
   const named = (what: string): string => `${what} ${list.name}`;
   return (
     <>
@@ -131,6 +152,15 @@ function Buttons({ list, busy, onSwitch, onFetch, onRemove }: ButtonsProps) {
         onClick={() => void onSwitch()}
       >
         {list.off ? "Switch on" : "Switch off"}
+      </button>
+      <button
+        type="button"
+        class="button button-bare"
+        disabled={busy || trial.busy.value}
+        aria-label={`What if ${list.name} were ${list.off ? "on" : "off"}?`}
+        onClick={() => void trial.run({ switch_list: { name: list.name, on: list.off } })}
+      >
+        {trial.busy.value ? "Trying …" : `What if ${list.off ? "on" : "off"}?`}
       </button>
       {list.subscription && (
         <button type="button" class="button button-bare" disabled={busy} aria-label={named("Fetch")} onClick={() => void onFetch()}>

@@ -30,6 +30,7 @@ const PROFILES: EditKind<ProfileSettings, ProfileDraft> = {
   find: (known, name) => known.profiles.find((profile) => profile.name === name),
   draft: profileDraft,
   settings: profileOf,
+  tried: (was, profile) => ({ profile: { revision: "", was, profile } }),
   put: (revision, was, profile) => api.putProfile({ revision, was, profile }),
   remove: (revision, name) => api.removeProfile({ revision, name }),
 };

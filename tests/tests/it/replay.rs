@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::Output;
-use tidegate_tests::clients::dig;
+use tidegate_tests::clients::{curl, dig};
 use tidegate_tests::tidegate::Tidegate;
 
 const YAML: &str = r#"
@@ -87,4 +87,52 @@ fn what_cannot_be_replayed_is_told() {
     assert!(output.status.code() == Some(1) && told.contains("wrong.yaml:1:"), "{told}");
     let output = replay(&edge, Path::new("/nowhere.yaml"), &[]);
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_change_is_tried_through_the_api_before_it_is_made() {
+    let edge = Tidegate::start(YAML);
+    let ask = |client: &str, name: &str| dig(edge.address("dns", "udp"), &["-b", client, name]);
+    for name in ["game.example", "www.game.example", "ads.example", "old.example"] {
+        ask("127.0.0.2", name);
+    }
+    assert_eq!(edge.api("/api/totals")["requests"], 4);
+    let tried = |body: &Json| {
+        let token = std::fs::read_to_string(edge.state().join("admin.token")).unwrap();
+        let bearer = format!("Authorization: Bearer {}", token.trim());
+        let url = format!("http://{}/api/replay", edge.address("admin", "http"));
+        let json = "Content-Type: application/json";
+        let (status, told) = curl(&["-H", &bearer, "-H", json, "-d", &body.to_string(), &url]);
+        (status, serde_json::from_str::<Json>(&told).unwrap())
+    };
+    let rules = "! own\n||game.example^\n@@||old.example^\n||nobody.example^\n";
+    // Twice, for nothing of the first may be left.
+    for _ in 0..2 {
+        let (status, told) = tried(&json!({ "own_rules": rules }));
+        assert_eq!(status, 200, "{told}");
+        let counts = (&told["requests"], &told["blocked"], &told["passed"]);
+        assert_eq!(counts, (&json!(4), &json!(2), &json!(1)), "{told}");
+        let by_line: Vec<_> = told["rules"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| (it["list"].as_str(), it["line"].as_u64(), it["requests"].as_u64()))
+            .collect();
+        let own = Some("own-rules");
+        assert_eq!(by_line, [(own, Some(2), Some(2)), (own, Some(3), Some(1))]);
+    }
+    let (_, off) = tried(&json!({ "switch_list": { "name": "ads", "on": false } }));
+    assert_eq!((&off["blocked"], &off["passed"]), (&json!(0), &json!(2)), "{off}");
+    let profile = json!({ "name": "all", "match": ["127.0.0.2"], "lists": [] });
+    let (_, free) = tried(&json!({ "profile": { "revision": "", "profile": profile } }));
+    assert_eq!(free["names"][0]["clients"], json!(["127.0.0.2"]), "{free}");
+    let (status, wrong) = tried(&json!({ "add_list": { "name": "a", "kind": "no" } }));
+    assert!(status == 422 && wrong["complaints"][0].is_string(), "{wrong}");
+    // Nothing was changed by any of it.
+    assert!(dig(edge.address("dns", "udp"), &["ads.example"]).contains("ANSWER: 0"));
+    assert_eq!(edge.api("/api/rules")["text"], "");
+    let left: Vec<_> =
+        std::fs::read_dir(edge.state()).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().contains("tried")), "{left:?}");
+    assert!(!left.iter().any(|name| name == "dashboard.yaml"), "{left:?}");
 }

@@ -118,7 +118,7 @@ async fn change(
     Ok(Json(app.ask(move |app| app.control.change_lists(&change)).await??))
 }
 
-fn check_length(text: &str) -> Result<(), ApiRefusal> {
+pub(super) fn check_length(text: &str) -> Result<(), ApiRefusal> {
     if text.len() <= RULES_BYTES_MAX {
         return Ok(());
     }
@@ -128,7 +128,7 @@ fn check_length(text: &str) -> Result<(), ApiRefusal> {
 }
 
 /// The list as `policy.lists` has it. What is wrong with it is told by the configuration's check.
-fn settings_of(sent: NewList) -> Result<Value, ApiRefusal> {
+pub(super) fn settings_of(sent: NewList) -> Result<Value, ApiRefusal> {
     let name = sent.name.trim();
     if name.is_empty() || name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control) {
         let error = format!("name: a list has a name of 1 to {NAME_BYTES_MAX} bytes");

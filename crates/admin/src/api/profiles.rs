@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// Longest name of a profile or group, in bytes.
-const NAME_BYTES_MAX: usize = 128;
+pub(super) const NAME_BYTES_MAX: usize = 128;
 
 /// Profiles and groups, and the lists that they may name.
 #[utoipa::path(get, path = "/api/profiles", responses(
@@ -106,7 +106,7 @@ async fn changed(
 }
 
 /// The item as the configuration has it: with a name, and without what is empty.
-fn settings_of(sent: Value) -> Result<Value, ApiRefusal> {
+pub(super) fn settings_of(sent: Value) -> Result<Value, ApiRefusal> {
     let item = without_empty(sent);
     let name = item["name"].as_str().unwrap_or_default();
     let is_name = !name.trim().is_empty()

@@ -3,13 +3,13 @@
 use crate::control::{
     CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, ItemChange, ListChange,
     NotReady, OverrideKey, PoolChange, PoolServerChange, ProfileChange, ProgramControl,
-    SettingsRefusal, WhyQuestion,
+    ReplayOrder, SettingsRefusal, TriedChange, WhyQuestion,
 };
 use crate::model::{
     ApiProblem, CachePage, CachedSite, CachedUrl, ClientTrust, ConfigText, DeviceInfo,
     DnsCacheInfo, InspectedInfo, ListInfo, ListUpdateOutcome, MadeItem, OriginInfo, OwnRules,
-    OwnRulesUpdate, PoolInfo, ProfileTable, ProgramInfo, ReloadOutcome, SettingEdit, StoreInfo,
-    TakeBackRequest, TakenBack, UpdateRequest, UpdatedList, UpstreamInfo, WhyAnswer,
+    OwnRulesUpdate, PoolInfo, ProfileTable, ProgramInfo, ReloadOutcome, ReplayOutcome, SettingEdit,
+    StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpdatedList, UpstreamInfo, WhyAnswer,
 };
 use crate::tests::Folder;
 use crate::{Admin, AdminParts, AdminToken, Settings};
@@ -141,6 +141,17 @@ impl ProgramControl for Program {
     fn devices(&self, clients: &[IpAddr], _: Now) -> Vec<DeviceInfo> {
         let device = DeviceInfo { profile: "default".into(), ..DeviceInfo::default() };
         vec![device; clients.len()]
+    }
+    fn replay(&self, order: &ReplayOrder) -> Result<ReplayOutcome, SettingsRefusal> {
+        match &order.change {
+            TriedChange::OwnRules(text) if text == "||a.example^" => {
+                Ok(ReplayOutcome { requests: 7, blocked: 3, ..ReplayOutcome::default() })
+            }
+            TriedChange::Lists(ListChange::SwitchOff(name)) if name == "starter" => {
+                Ok(ReplayOutcome { requests: 7, passed: 2, ..ReplayOutcome::default() })
+            }
+            other => Err(SettingsRefusal::Wrong(format!("{other:?}").into())),
+        }
     }
     fn own_rules(&self) -> Result<OwnRules, SettingsRefusal> {
         Ok(OwnRules { text: "||a.example^".into(), revision: "1".into() })

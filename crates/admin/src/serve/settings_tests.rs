@@ -42,3 +42,24 @@ async fn a_foreign_page_cannot_change_the_configuration() {
     assert_eq!(house.ask("POST", "/api/config", &[], sent).await.status, 401);
     assert_eq!(house.ask("GET", "/api/config", &[], "").await.status, 401);
 }
+
+#[tokio::test]
+async fn exactly_one_change_is_tried_and_none_that_is_not_fetched() {
+    let house = House::new();
+    let tried = async |body: &str| house.post("/api/replay", body).await;
+    let outcome: serde_json::Value =
+        tried(r#"{"own_rules": "||a.example^", "since_s": 3600}"#).await.json();
+    assert_eq!((&outcome["requests"], &outcome["blocked"]), (&7.into(), &3.into()));
+    let switched = tried(r#"{"switch_list": {"name": "starter", "on": false}}"#).await;
+    assert_eq!(switched.json::<serde_json::Value>()["passed"], 2);
+    for body in [
+        "{}",
+        r#"{"own_rules": "a", "remove_list": "b"}"#,
+        r#"{"add_list": {"name": "far", "url": "https://lists.example/a"}}"#,
+        r#"{"profile": {"revision": "1", "profile": {}}}"#,
+        r#"{"what": 1}"#,
+    ] {
+        let status = tried(body).await.status;
+        assert!(matches!(status.as_u16(), 400 | 422), "{body}: {status}");
+    }
+}

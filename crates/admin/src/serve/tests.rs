@@ -66,6 +66,7 @@ const DESCRIBED: &[&str] = &[
     "/api/profiles/remove",
     "/api/purge",
     "/api/reload",
+    "/api/replay",
     "/api/requests",
     "/api/requests/{id}",
     "/api/resume",

@@ -87,6 +87,7 @@ pub(super) fn start(
         subscriptions: Subscriptions::default(),
         reloads: ReloadRecord::started(transport::clock::now().unix_secs()),
         compiling: Mutex::default(),
+        replaying: Mutex::default(),
         editing: Mutex::default(),
         console: OnceLock::default(),
         console_closing: Mutex::default(),
@@ -97,9 +98,7 @@ pub(super) fn start(
         dashboard: Arc::default(),
         running: Mutex::new(RunningDoors::empty(plan.clone())),
     });
-    if let Some(trouble) = trouble {
-        app.note_problem(trouble);
-    }
+    trouble.into_iter().for_each(|trouble| app.note_problem(trouble));
     app.restore_caches(plan);
     app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
     app.export(plan);

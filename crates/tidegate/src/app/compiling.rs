@@ -73,6 +73,20 @@ pub(crate) fn policy_of(plan: &Plan, state_dir: &Path) -> Result<Policy, Command
     Ok(policy)
 }
 
+/// The same beside a policy in force, of whose lists those that changed alone are compiled.
+pub(crate) fn policy_beside(
+    plan: &Plan,
+    state_dir: &Path,
+    before: &Policy,
+) -> Result<Policy, CommandFailure> {
+    let texts = read_lists(plan, state_dir)?;
+    let rules = texts.rules_beside(before.rules());
+    let policy = Policy::new(rules.into(), profiles(plan)).with_list_times(texts.changed());
+    let policy = policy.with_hook(hook_of(plan, state_dir, before.hook())?);
+    overrides::restore(state_dir, &policy, transport::clock::now());
+    Ok(policy)
+}
+
 fn hook_of(
     plan: &Plan,
     state_dir: &Path,

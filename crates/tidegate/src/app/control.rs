@@ -4,11 +4,11 @@ use super::reload::size;
 use super::{RunningApp, RunningDoors, cache_index, stores, why};
 use admin::model::{
     self, ConfigText, DnsCacheInfo, ListInfo, ListUpdateOutcome, ListenerInfo, ReloadOutcome,
-    SettingEdit, UpdateRequest, UpdatedList, UpstreamInfo,
+    ReplayOutcome, SettingEdit, UpdateRequest, UpdatedList, UpstreamInfo,
 };
 use admin::{
     ControlRefusal, DnsCachePurge, ListChange, NotReady, OverrideKey, PoolChange, ProfileChange,
-    ProgramControl, SettingsRefusal, WhyQuestion,
+    ProgramControl, ReplayOrder, SettingsRefusal, WhyQuestion,
 };
 use config::MadeItems;
 use door_gateway::{ForecastQuestion, GatewayForecast};
@@ -247,6 +247,10 @@ impl ProgramControl for ControlHandle {
 
     fn own_rules(&self) -> Result<model::OwnRules, SettingsRefusal> {
         self.0.own_rules()
+    }
+
+    fn replay(&self, order: &ReplayOrder) -> Result<ReplayOutcome, SettingsRefusal> {
+        self.0.replay(order)
     }
 
     fn set_own_rules(

@@ -8,7 +8,9 @@ use super::RunningApp;
 use super::settings::complaints;
 use admin::model::{OwnRules, OwnRulesUpdate, ReloadOutcome};
 use admin::{ListChange, SettingsRefusal};
-use config::{ConfigLanguage, FileComplaint, MadeChange, MadeItems, MadeRefusal, MadeSettings};
+use config::{
+    ConfigLanguage, FileComplaint, MadeChange, MadeItems, MadeRefusal, MadeSettings, Plan,
+};
 use serde_json::json;
 use state_folder::replace_file;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -17,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 /// Name of the list of own rules.
-const OWN_LIST: &str = "own-rules";
+pub(super) const OWN_LIST: &str = "own-rules";
 /// The file of it in the state folder.
 const OWN_FILE: &str = "own-rules.txt";
 /// Largest text of own rules, in bytes.
@@ -39,12 +41,7 @@ impl RunningApp {
         self: &Arc<Self>,
         change: &ListChange,
     ) -> Result<ReloadOutcome, SettingsRefusal> {
-        let change = match change.clone() {
-            ListChange::Add(list) => MadeChange::Add(MadeItems::Lists, list),
-            ListChange::Remove(name) => MadeChange::Remove(MadeItems::Lists, name),
-            ListChange::SwitchOff(name) => MadeChange::SwitchOff(name),
-            ListChange::SwitchOn(name) => MadeChange::SwitchOn(name),
-        };
+        let change = list_change(change);
         let _turn = self.editing.lock().unwrap_or_else(PoisonError::into_inner);
         self.change_made(&[change])
     }
@@ -71,8 +68,7 @@ impl RunningApp {
         let made = self.made_before()?;
         let path = self.own_path();
         write(&path, &sent.text)?;
-        let is_listed =
-            made.is_some_and(|made| made.names(MadeItems::Lists).iter().any(|it| it == OWN_LIST));
+        let is_listed = has_own_list(made.as_ref());
         let done = match (is_listed, sent.text.trim().is_empty()) {
             (false, false) => {
                 let list = json!({ "name": OWN_LIST, "path": super::control::absolute(&path) });
@@ -100,23 +96,8 @@ impl RunningApp {
         self: &Arc<Self>,
         changes: &[MadeChange],
     ) -> Result<ReloadOutcome, SettingsRefusal> {
-        let plan = self.plan();
-        if self.setup.is_written_by_command() || plan.language() == ConfigLanguage::Foreign {
-            return Err(SettingsRefusal::Fixed {
-                why: "this configuration takes no settings of the dashboard".into(),
-                remedy: "start Tidegate with a configuration of its own language",
-            });
-        }
         let before = self.made_before()?;
-        let mut made = before.clone().unwrap_or_else(|| MadeSettings::blank(self.state.path()));
-        for change in changes {
-            made.text = made.changed(change).map_err(refused)?;
-        }
-        let judged = config::parse_with(plan.text(), &plan.source, Some(&made));
-        let judged = judged.map_err(|found| complaints(found.iter().map(ToString::to_string)))?;
-        if let Some(hidden) = super::profile_order::hidden(&judged, &made, changes) {
-            return Err(complaints([hidden].into_iter()));
-        }
+        let (made, _) = self.made_with(before.as_ref(), changes)?;
         write(&made.path, &made.text)?;
         self.reload().map_err(|mut found| {
             let back = match &before {
@@ -130,6 +111,31 @@ impl RunningApp {
         })
     }
 
+    /// Settings of the dashboard as they would be with changes, and the whole as it is judged.
+    pub(super) fn made_with(
+        &self,
+        before: Option<&MadeSettings>,
+        changes: &[MadeChange],
+    ) -> Result<(MadeSettings, Plan), SettingsRefusal> {
+        let plan = self.plan();
+        if self.setup.is_written_by_command() || plan.language() == ConfigLanguage::Foreign {
+            return Err(SettingsRefusal::Fixed {
+                why: "this configuration takes no settings of the dashboard".into(),
+                remedy: "start Tidegate with a configuration of its own language",
+            });
+        }
+        let mut made = before.cloned().unwrap_or_else(|| MadeSettings::blank(self.state.path()));
+        for change in changes {
+            made.text = made.changed(change).map_err(refused)?;
+        }
+        let judged = config::parse_with(plan.text(), &plan.source, Some(&made));
+        let judged = judged.map_err(|found| complaints(found.iter().map(ToString::to_string)))?;
+        if let Some(hidden) = super::profile_order::hidden(&judged, &made, changes) {
+            return Err(complaints([hidden].into_iter()));
+        }
+        Ok((made, judged))
+    }
+
     fn unreadable(&self, why: &io::Error) -> SettingsRefusal {
         SettingsRefusal::Fixed {
             why: format!("{} cannot be read: {why}", self.own_path().display()).into(),
@@ -138,7 +144,22 @@ impl RunningApp {
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), SettingsRefusal> {
+/// A change of the lists, as the file of the dashboard takes it.
+pub(super) fn list_change(change: &ListChange) -> MadeChange {
+    match change.clone() {
+        ListChange::Add(list) => MadeChange::Add(MadeItems::Lists, list),
+        ListChange::Remove(name) => MadeChange::Remove(MadeItems::Lists, name),
+        ListChange::SwitchOff(name) => MadeChange::SwitchOff(name),
+        ListChange::SwitchOn(name) => MadeChange::SwitchOn(name),
+    }
+}
+
+/// True if the list of own rules is among the lists.
+pub(super) fn has_own_list(made: Option<&MadeSettings>) -> bool {
+    made.is_some_and(|made| made.names(MadeItems::Lists).iter().any(|it| it == OWN_LIST))
+}
+
+pub(super) fn write(path: &Path, text: &str) -> Result<(), SettingsRefusal> {
     replace_file(path, text.as_bytes()).map_err(|why| SettingsRefusal::Fixed {
         why: format!("{} cannot be written: {why}", path.display()).into(),
         remedy: "see to the disk and the state folder, then try again",

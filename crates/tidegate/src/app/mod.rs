@@ -30,6 +30,7 @@ pub(crate) mod private;
 mod profile_order;
 mod profiles;
 mod reload;
+mod replaying;
 pub(crate) mod scripts;
 mod settings;
 mod shared_tables;
@@ -110,6 +111,8 @@ pub(crate) struct RunningApp {
     /// Held by whoever compiles lists: one at a time, for each takes the memory of all rules. Taken
     /// before `running`.
     compiling: Mutex<()>,
+    /// Held by whoever tries a change on recorded requests; taken before `compiling`.
+    replaying: Mutex<()>,
     /// Held by whoever changes the configuration's file; taken before `compiling`.
     editing: Mutex<()>,
     started: Now,

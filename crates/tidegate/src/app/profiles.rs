@@ -54,23 +54,7 @@ impl RunningApp {
                 remedy: "ask for the profiles again, and make your change there",
             });
         }
-        let of = match change.kind {
-            ItemKind::Profile => MadeItems::Clients,
-            ItemKind::Group => MadeItems::Groups,
-        };
-        let changes = match &change.edit {
-            ItemChange::Put { was: None, item } => vec![MadeChange::Add(of, item.clone())],
-            ItemChange::Put { was: Some(was), item } => {
-                let mut changes = vec![MadeChange::Replace(of, was.clone(), item.clone())];
-                if of == MadeItems::Groups
-                    && let Some(made) = made
-                {
-                    changes.extend(renamed(&made, was, &item["name"]));
-                }
-                changes
-            }
-            ItemChange::Remove(name) => vec![MadeChange::Remove(of, name.clone())],
-        };
+        let changes = item_changes(change.kind, &change.edit, made.as_ref());
         self.change_made(&changes)
     }
 
@@ -89,6 +73,32 @@ impl RunningApp {
             }
         };
         clients.iter().map(device).collect()
+    }
+}
+
+/// Changes of the dashboard's file that a change of a profile or group is: those of profiles that
+/// name a group besides.
+pub(super) fn item_changes(
+    kind: ItemKind,
+    edit: &ItemChange,
+    made: Option<&MadeSettings>,
+) -> Vec<MadeChange> {
+    let of = match kind {
+        ItemKind::Profile => MadeItems::Clients,
+        ItemKind::Group => MadeItems::Groups,
+    };
+    match edit {
+        ItemChange::Put { was: None, item } => vec![MadeChange::Add(of, item.clone())],
+        ItemChange::Put { was: Some(was), item } => {
+            let mut changes = vec![MadeChange::Replace(of, was.clone(), item.clone())];
+            if of == MadeItems::Groups
+                && let Some(made) = made
+            {
+                changes.extend(renamed(made, was, &item["name"]));
+            }
+            changes
+        }
+        ItemChange::Remove(name) => vec![MadeChange::Remove(of, name.clone())],
     }
 }
 

@@ -1,0 +1,113 @@
+// A change tried on the requests of the last week before it is made: a button, and what it would do.
+
+import { useSignal, type Signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { api, faultOf, type Fault } from "../api";
+import { count, plural, printable } from "../format";
+import type { TriedChange, TriedName, TriedOutcome } from "../model";
+import { may } from "../state";
+import { sumText } from "../tried";
+import { Notice } from "./notice";
+
+/** Names that are shown before one asks for more. */
+const FEW = 8;
+
+/** What is tried, and what came of it. */
+export interface Trial {
+  outcome: Signal<TriedOutcome | null>;
+  fault: Signal<Fault | null>;
+  busy: Signal<boolean>;
+  run: (change: TriedChange) => Promise<void>;
+  forget: () => void;
+}
+
+/** A trial of one change; `changed` is what it is of: what was found for another is forgotten. */
+export function useTrial(changed: unknown): Trial {
+  const outcome = useSignal<TriedOutcome | null>(null);
+  const fault = useSignal<Fault | null>(null);
+  const busy = useSignal(false);
+  const forget = (): void => {
+    outcome.value = null;
+    fault.value = null;
+  };
+  useEffect(forget, [changed]);
+  const run = async (change: TriedChange): Promise<void> => {
+    busy.value = true;
+    forget();
+    try {
+      outcome.value = await api.tryChange(change);
+    } catch (thrown) {
+      fault.value = faultOf(thrown);
+    }
+    busy.value = false;
+  };
+  return { outcome, fault, busy, run, forget };
+}
+
+export function TryButton({ trial, change, disabled }: { trial: Trial; change: () => TriedChange; disabled?: boolean }) {
+  if (!may("operator")) return null;
+  return (
+    <button
+      type="button"
+      class="button"
+      disabled={trial.busy.value || disabled === true}
+      title="Judges the requests of the last week as they would be with this change"
+      onClick={() => void trial.run(change())}
+    >
+      {trial.busy.value ? "Trying …" : "Try it"}
+    </button>
+  );
+}
+
+/** What a trial has found: for its list of own rules, by line. */
+export function TrialOutcome({ trial }: { trial: Trial }) {
+  const { outcome, fault } = trial;
+  if (fault.value) return <Notice tone="fault" fault={fault.value} />;
+  const found = outcome.value;
+  if (!found) return null;
+  return (
+    <section class="tried" aria-label="What it would change">
+      <p class="tried-sum" role="status">
+        {sumText(found)}
+      </p>
+      {found.names.length > 0 && <Names names={found.names} more={found.more} />}
+    </section>
+  );
+}
+
+function Names({ names, more }: { names: TriedName[]; more: number }) {
+  const all = useSignal(false);
+  const shown = all.value ? names : names.slice(0, FEW);
+  return (
+    <>
+      <ul class="tried-names">
+        {shown.map((one) => (
+          <li key={`${one.action} ${one.name}`}>
+            <span class={`badge badge-${one.action}`}>{one.action === "block" ? "Blocked" : "Passes"}</span>
+            <b class="tried-name">{printable(one.name)}</b>
+            <span class="tried-count" aria-label={plural(one.requests, "request")}>
+              {count(one.requests)}
+            </span>
+            <span class="tried-why quiet">
+              {one.rule ? `${printable(one.rule)}, for ` : "for "}
+              {one.clients.map(printable).join(", ")}
+              {one.clients.length >= 5 && " …"}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {!all.value && names.length > FEW && (
+        <button
+          type="button"
+          class="button button-bare"
+          onClick={() => {
+            all.value = true;
+          }}
+        >
+          Show {plural(names.length - FEW, "more name")}
+        </button>
+      )}
+      {all.value && more > 0 && <p class="quiet">And {plural(more, "more name")}.</p>}
+    </>
+  );
+}
