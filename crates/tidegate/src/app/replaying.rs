@@ -47,6 +47,7 @@ impl RunningApp {
         drop(tried);
         let now = self.policy_of(&self.plan())?;
         let mut replay = RequestReplay::new(&now, &then);
+        self.ledger.flush();
         let read = ledger::read_recorded(self.state.path(), order.since_ms, |request| {
             replay.judge(&request);
         });
