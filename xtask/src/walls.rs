@@ -72,7 +72,7 @@ pub(crate) const WALLS: &[Wall] = &[
         never: &[RUN_TIME, SYSTEM, CHANCE, LOGGING, TLS, SERVERS],
         purity: Purity::Pure,
     },
-    system("ledger", "crates/ledger", &["vocab", "settings"], &[HTTP, TLS]),
+    system("ledger", "crates/ledger", &["vocab", "settings", "weekly-hours"], &[HTTP, TLS]),
     system("log-sink", "crates/log-sink", &["vocab"], &[RUN_TIME, HTTP, TLS]),
     system(
         "access-log",

@@ -109,6 +109,16 @@ pub(crate) struct CounterSums {
     pub(crate) counts: [u64; COUNTERS_PER_SHARD],
 }
 
+/// Counts, times and bytes summed over all shards, at about one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CountedSums {
+    pub(crate) counts: CounterSums,
+    /// Microseconds, in the place of each counter.
+    pub(crate) times_us: CounterSums,
+    /// By the code of the door.
+    pub(crate) bytes: [u64; DOORS],
+}
+
 /// The latency histogram of one door, summed over all shards.
 #[derive(Clone, Debug)]
 pub(crate) struct LatencySum {
@@ -185,6 +195,17 @@ impl LedgerCounters {
         CounterSums { counts: cells }
     }
 
+    /// All that statistics keep of requests.
+    pub(crate) fn counted(&self) -> CountedSums {
+        let mut bytes = [0; DOORS];
+        for shard in &self.shards {
+            for (sum, door) in bytes.iter_mut().zip(&shard.bytes) {
+                *sum += door.load(Relaxed);
+            }
+        }
+        CountedSums { counts: self.sums(), times_us: self.times_us(), bytes }
+    }
+
     /// One door's answers over all shards.
     pub(crate) fn answers(&self, door: Door) -> AnswerSums {
         let door = usize::from(door.code());
@@ -253,6 +274,22 @@ impl CounterSums {
 
     pub(crate) const fn zero() -> Self {
         Self { counts: [0; COUNTERS_PER_SHARD] }
+    }
+}
+
+impl CountedSums {
+    /// Returns what was added since `earlier`.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        let mut bytes = self.bytes;
+        for (door, before) in bytes.iter_mut().zip(&earlier.bytes) {
+            *door = door.saturating_sub(*before);
+        }
+        let counts = self.counts.since(&earlier.counts);
+        Self { counts, times_us: self.times_us.since(&earlier.times_us), bytes }
+    }
+
+    pub(crate) const fn zero() -> Self {
+        Self { counts: CounterSums::zero(), times_us: CounterSums::zero(), bytes: [0; DOORS] }
     }
 }
 

@@ -17,9 +17,11 @@ use crate::report::{
 };
 use crate::rule_texts::RuleTexts;
 use crate::setup::{LogScope, Settings};
+use crate::statistics::{StatisticsQuery, StatisticsReport, UpstreamCounts};
 use crate::store::LedgerStore;
 use crate::store::read::LedgerReader;
 use crate::writer::{FileSharing, LedgerWriter, WriterShared, lock, rows_wanted};
+use crate::zone::LedgerZone;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -186,6 +188,22 @@ impl Ledger {
         now: Now,
     ) -> Result<ClientActivity, ReadError> {
         self.reader()?.activity(client, range, n, now)
+    }
+
+    /// Statistics over a time that ends at `now` or before.
+    pub fn statistics(
+        &self,
+        query: &StatisticsQuery,
+        now: Now,
+    ) -> Result<StatisticsReport, ReadError> {
+        let zone = lock(&self.inner.shared.settings).statistics.time_zone.clone();
+        self.reader()?.statistics(query, &LedgerZone::of(&zone), now)
+    }
+
+    /// Counts by upstream too, from here on. What was counted before this call is left out.
+    pub fn count_upstreams(&self, upstreams: Arc<dyn UpstreamCounts>) {
+        // Once: the binary has one resolver and one gateway.
+        let _ = self.inner.shared.upstreams.set(upstreams);
     }
 
     /// Rows of the log, newest first, at most `limit` (1 to [`crate::LIMIT_MAX`]).

@@ -3,7 +3,7 @@
 //!
 //! It refuses nothing and nobody waits for it: at a cap it drops rows and counts what it dropped.
 //! Doors call [`Ledger::record`]; the admin API asks for [`ReportTotals`], [`ReportSeries`], top
-//! tables, rows and metrics; the binary opens and closes it.
+//! tables, rows, statistics and metrics; the binary opens and closes it.
 
 mod clock;
 mod codes;
@@ -20,10 +20,13 @@ mod report;
 mod row_facts;
 mod rule_texts;
 mod setup;
+mod statistics;
 mod store;
 #[cfg(test)]
 mod tests;
+mod upkeep;
 mod writer;
+mod zone;
 
 pub use counters::CountedRequest;
 pub use error::OpenError;
@@ -38,7 +41,12 @@ pub use report::{
     TopLine, WriterHealth,
 };
 pub use rule_texts::RuleTexts;
-pub use setup::{AnonymiseMode, LogScope, Settings};
+pub use setup::{AnonymiseMode, LogScope, Settings, StatisticClients, StatisticsSettings};
+pub use statistics::{
+    STEPS_MAX, StatisticCounts, StatisticDimension, StatisticLine, StatisticPoint, StatisticRange,
+    StatisticRanking, StatisticSeries, StatisticStep, StatisticsQuery, StatisticsReport,
+    UpstreamCount, UpstreamCounts,
+};
 pub use store::join::block_round_trips;
 pub use store::recorded::{RecordedRequest, read_recorded};
 pub use writer::FileSharing;

@@ -48,6 +48,8 @@ pub struct NamedCount {
 pub struct ReportSeries {
     /// Length of a step, in seconds.
     pub step_s: u32,
+    /// The first minute that is counted, in milliseconds since 1970; none before any is.
+    pub begins_ms: Option<u64>,
     /// Steps from old to new; the last one is not over yet.
     pub points: Vec<ReportPoint>,
 }

@@ -3,12 +3,14 @@
 //! A setting outside its bounds is a complaint, never a silent clamp. Read by `config`, checked
 //! there, and handed to [`crate::open`] and [`crate::Ledger::apply`].
 
+use crate::zone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 use vocab::{ByteSize, Complaint, TimeSpan};
+use weekly_hours::ScheduleZone;
 
 /// Longest time that rows are kept: ten years of 365 days.
 const KEEP_MAX: Duration = Duration::from_hours(3650 * 24);
@@ -31,6 +33,38 @@ pub struct Settings {
     /// Largest size of the ledger's file; beyond it the oldest rows are deleted early. Default
     /// 2GiB, from 16MiB to 1TiB.
     pub max_size: Text<ByteSize>,
+    /// Statistics by the hour, the day and the month, which stay when rows go.
+    pub statistics: StatisticsSettings,
+}
+
+/// Statistics: counts of requests for each hour, day and month, in all and by door, client, list
+/// and upstream. They hold no names that were asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StatisticsSettings {
+    /// Time for which counts by the hour are kept. Default 40d, from 3d to 400d.
+    pub keep_hours: Text<TimeSpan>,
+    /// Time for which counts by the day are kept. Default 730d, from 62d to 3650d.
+    pub keep_days: Text<TimeSpan>,
+    /// Time for which counts by the month are kept. Default 3650d, from 366d to 36500d.
+    pub keep_months: Text<TimeSpan>,
+    /// Whether requests are counted for each client (`each`) or for none (`none`). With
+    /// `ledger.keep: 0` there are none in any case, and `ledger.anonymise` counts networks. What is
+    /// there of clients goes at once. Default each.
+    pub clients: StatisticClients,
+    /// Zone whose hours, days and months are counted: `local` for the machine's, or an offset
+    /// (`+02:00`) or name (`Europe/Zurich`). Default local.
+    pub time_zone: String,
+}
+
+/// Whether statistics count for single clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StatisticClients {
+    /// For each.
+    Each,
+    /// For none.
+    None,
 }
 
 /// Tells how much of a client's address is stored.
@@ -77,7 +111,52 @@ impl Default for Settings {
             anonymise: AnonymiseMode::None,
             log: LogScope::All,
             max_size: Text(ByteSize(2 << 30)),
+            statistics: StatisticsSettings::default(),
         }
+    }
+}
+
+impl Default for StatisticsSettings {
+    fn default() -> Self {
+        Self {
+            keep_hours: days(40),
+            keep_days: days(730),
+            keep_months: days(3650),
+            clients: StatisticClients::Each,
+            time_zone: zone::LOCAL.into(),
+        }
+    }
+}
+
+const fn days(count: u64) -> Text<TimeSpan> {
+    Text(TimeSpan(Duration::from_hours(count * 24)))
+}
+
+impl StatisticsSettings {
+    fn check(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        for (path, kept, [least, most]) in [
+            ("statistics.keep_hours", &self.keep_hours, [3, 400]),
+            ("statistics.keep_days", &self.keep_days, [62, 3650]),
+            ("statistics.keep_months", &self.keep_months, [366, 36_500]),
+        ] {
+            if !(days(least).0.0..=days(most).0.0).contains(&kept.0.0) {
+                complaints.push(
+                    Complaint::new(path, format!("{kept} is out of bounds"))
+                        .remedy(format!("write {least}d to {most}d")),
+                );
+            }
+        }
+        if self.time_zone != zone::LOCAL && ScheduleZone::parse(&self.time_zone).is_none() {
+            complaints.push(
+                Complaint::new(
+                    "statistics.time_zone",
+                    format!("{:?} is no time zone", self.time_zone),
+                )
+                .remedy("write local, UTC, +02:00 or a name such as Europe/Zurich"),
+            );
+        }
+        complaints
     }
 }
 
@@ -97,6 +176,7 @@ impl Settings {
                     .remedy("write 16MiB to 1TiB"),
             );
         }
+        complaints.extend(self.statistics.check());
         complaints
     }
 }
@@ -115,11 +195,21 @@ mod tests {
         let wrong = Settings {
             keep: Text(TimeSpan(KEEP_MAX + Duration::from_millis(1))),
             max_size: Text(ByteSize(SIZE_MIN - 1)),
+            statistics: StatisticsSettings {
+                keep_hours: days(2),
+                keep_days: days(4000),
+                keep_months: days(365),
+                time_zone: "Europe/Atlantis".into(),
+                ..StatisticsSettings::default()
+            },
             ..Settings::default()
         };
         let complaints = wrong.check();
         let paths: Vec<_> = complaints.iter().map(|complaint| complaint.path.as_str()).collect();
-        assert_eq!(paths, ["keep", "max_size"]);
+        let below = ["keep_hours", "keep_days", "keep_months", "time_zone"];
+        let below = below.map(|name| format!("statistics.{name}"));
+        assert_eq!(paths[..2], ["keep", "max_size"]);
+        assert_eq!(paths[2..], below);
         let nothing_kept = Settings { keep: Text(TimeSpan(Duration::ZERO)), ..Settings::default() };
         assert_eq!(nothing_kept.check(), []);
     }

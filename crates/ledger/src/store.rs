@@ -17,6 +17,7 @@ pub(crate) mod join;
 pub(crate) mod read;
 pub(crate) mod recorded;
 pub(crate) mod retain;
+pub(crate) mod statistics;
 mod text_search;
 mod top;
 mod varint;
@@ -25,6 +26,7 @@ pub(crate) mod write;
 use crate::error::OpenError;
 use convert::OlderRows;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
+use statistics::backfill::{self, UncountedRows};
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -32,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Version of the tables, kept in the file as `user_version`.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 /// Bytes that the tables of a new ledger take on disk with their log and its index, about.
 const ROOM_BYTES_MIN: u64 = 1 << 20;
 /// Rights of its files: it tells who asked for what.
@@ -72,6 +74,7 @@ pub(crate) struct LedgerStore {
     /// The number of the next row.
     next_row: i64,
     older: OlderRows,
+    uncounted: UncountedRows,
     /// Held so that no second process takes the file for its own; given up for the one that
     /// follows.
     lock: Option<File>,
@@ -126,8 +129,8 @@ impl LedgerStore {
     }
 
     fn new(path: PathBuf, opened: OpenedFile, lock: File) -> Self {
-        let OpenedFile { connection, next_row, older } = opened;
-        Self { path, connection, next_row, older, lock: Some(lock) }
+        let OpenedFile { connection, next_row, older, uncounted } = opened;
+        Self { path, connection, next_row, older, uncounted, lock: Some(lock) }
     }
 
     /// Sets a file aside that turned out damaged, and begins a new one. Gives the warning.
@@ -138,6 +141,7 @@ impl LedgerStore {
             connect(&self.path).map_err(|fault| retry(fault.open_error(&self.path).to_string()))?;
         (self.connection, self.next_row, self.older) =
             (fresh.connection, fresh.next_row, fresh.older);
+        self.uncounted = fresh.uncounted;
         Ok(damage_warning(&self.path, &aside, why))
     }
 
@@ -174,6 +178,7 @@ struct OpenedFile {
     connection: Connection,
     next_row: i64,
     older: OlderRows,
+    uncounted: UncountedRows,
 }
 
 /// Why a file could not be used.
@@ -264,6 +269,17 @@ fn connect(path: &Path) -> Result<OpenedFile, StoreFault> {
     )?;
     // Takes the write lock now, so that a locked or read-only file is known at the start.
     connection.execute_batch("BEGIN IMMEDIATE")?;
+    bring_forward(&connection, version)?;
+    connection.execute_batch("COMMIT")?;
+    check(&connection, path)?;
+    let older = convert::older_rows(&connection)?;
+    let next_row = row_after(&connection, older)?;
+    let uncounted = backfill::uncounted(&connection)?;
+    Ok(OpenedFile { connection, next_row, older, uncounted })
+}
+
+/// Makes the tables that an older version has not, or all of them.
+fn bring_forward(connection: &Connection, version: u32) -> rusqlite::Result<()> {
     match version {
         0 => {
             connection.execute_batch(MINUTES)?;
@@ -277,17 +293,26 @@ fn connect(path: &Path) -> Result<OpenedFile, StoreFault> {
         2 => connection.execute_batch(SCHEMA)?,
         _ => {}
     }
+    if version < 4 {
+        connection.execute_batch(statistics::TABLES)?;
+    }
+    if (1..4).contains(&version) {
+        let older = convert::older_rows(connection)?;
+        backfill::begin(connection, row_after(connection, older)?)?;
+    }
     if version < VERSION {
         connection.pragma_update(None, "user_version", VERSION)?;
     }
-    connection.execute_batch("COMMIT")?;
-    check(&connection, path)?;
-    let older = convert::older_rows(&connection)?;
-    let mut next_row = next_row(&connection)?;
-    if older == OlderRows::Waiting {
-        next_row = next_row.max(convert::newest_id(&connection)? + 1);
-    }
-    Ok(OpenedFile { connection, next_row, older })
+    Ok(())
+}
+
+/// The number of the row that is written next.
+fn row_after(connection: &Connection, older: OlderRows) -> rusqlite::Result<i64> {
+    let next = next_row(connection)?;
+    Ok(match older {
+        OlderRows::Waiting => next.max(convert::newest_id(connection)? + 1),
+        OlderRows::None => next,
+    })
 }
 
 /// The bytes of a column; none in a damaged row that has something else there, so that it hides no

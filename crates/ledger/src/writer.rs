@@ -7,14 +7,16 @@
 
 use crate::RuleTexts;
 use crate::clock::Clock;
-use crate::counters::{CounterSums, LedgerCounters};
+use crate::counters::{CountedSums, LedgerCounters};
 use crate::error::OpenError;
 use crate::notes::NoteBook;
 use crate::queue::RowQueue;
 use crate::setup::{LogScope, Settings};
+use crate::statistics::UpstreamCounts;
 use crate::store::retain::{CleanupProgress, RetentionBounds, RetentionCut};
 use crate::store::write::RowBatch;
 use crate::store::{LedgerStore, StoreError, StoreRemedy};
+use crate::upkeep::{StatisticsTerms, StatisticsUpkeep, UpstreamSums};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
@@ -59,6 +61,8 @@ pub(crate) struct WriterShared {
     pub(crate) warnings: Mutex<LedgerWarnings>,
     /// The file, once it is open.
     pub(crate) path: OnceLock<PathBuf>,
+    /// Who counts by upstream, once that is known.
+    pub(crate) upstreams: OnceLock<Arc<dyn UpstreamCounts>>,
     commands: Mutex<WriterOrders>,
     /// Rung for the writer: an order was given.
     ordered: Condvar,
@@ -117,6 +121,7 @@ impl WriterShared {
             settings: Mutex::new(settings),
             warnings: Mutex::default(),
             path: OnceLock::new(),
+            upstreams: OnceLock::new(),
             commands: Mutex::default(),
             ordered: Condvar::new(),
             command_done: Condvar::new(),
@@ -176,7 +181,10 @@ pub(crate) struct LedgerWriter {
     clock: Clock,
     buffers: Vec<Vec<u8>>,
     /// What was counted and stored so far.
-    counted: CounterSums,
+    counted: CountedSums,
+    upstreams: UpstreamSums,
+    terms: StatisticsTerms,
+    upkeep: StatisticsUpkeep,
     written_at: Instant,
     retain_at: Instant,
     size_at: Instant,
@@ -213,6 +221,7 @@ impl LedgerWriter {
         clock: Clock,
     ) -> Self {
         let now = Instant::now();
+        let terms = StatisticsTerms::of(&lock(&shared.settings));
         let mut writer = Self {
             shared,
             dir: dir.into(),
@@ -220,7 +229,10 @@ impl LedgerWriter {
             open_at: now,
             clock,
             buffers: Vec::new(),
-            counted: CounterSums::zero(),
+            counted: CountedSums::zero(),
+            upstreams: UpstreamSums::default(),
+            terms,
+            upkeep: StatisticsUpkeep::new(now),
             written_at: now,
             retain_at: now,
             size_at: now,
@@ -318,6 +330,7 @@ impl LedgerWriter {
         if orders.retain == WriterWake::Yes {
             orders.retain = WriterWake::No;
             self.retain_at = Instant::now();
+            self.upkeep.hurry(self.retain_at);
         }
         let flush = (orders.flush_wanted > orders.flush_done).then_some(orders.flush_wanted);
         (flush, orders.close)
@@ -333,23 +346,29 @@ impl LedgerWriter {
             self.buffers.iter_mut().for_each(Vec::clear);
             rows = 0;
         }
-        let sums = self.shared.counters.sums();
+        let sums = self.shared.counters.counted();
         let counts = sums.since(&self.counted);
-        if rows == 0 && counts.iter().next().is_none() {
+        if rows == 0 && counts.counts.iter().next().is_none() {
             return;
         }
         let Some(store) = &mut self.store else { return };
-        let anonymise = lock(&self.shared.settings).anonymise;
+        self.terms.follow(&lock(&self.shared.settings));
+        let (now_ms, terms) = ((self.clock)(), &self.terms);
+        let upstreams = self.upstreams.since_stored(self.shared.upstreams.get());
         let batch = RowBatch {
             buffers: &self.buffers,
             counts: &counts,
-            minute: (self.clock)() / 60_000,
-            anonymise,
+            minute: now_ms / 60_000,
+            hour: terms.hour(now_ms),
+            clients: terms.clients,
+            upstreams: &upstreams,
+            anonymise: terms.anonymise,
             rules: &*self.shared.rules,
         };
         match store.write(&batch) {
             Ok(()) => {
                 self.counted = sums;
+                self.upstreams.keep();
                 self.shared.stored.fetch_add(rows, Relaxed);
                 lock(&self.shared.warnings).now = None;
             }
@@ -411,6 +430,12 @@ impl LedgerWriter {
             } else {
                 store.convert_step()
             };
+        }
+        self.terms.follow(&lock(&self.shared.settings));
+        if now >= self.convert_at
+            && self.upkeep.turn(store, &self.terms, (self.clock)())? == CleanupProgress::More
+        {
+            return Ok(CleanupProgress::More);
         }
         if self.retaining.is_none() && now >= self.size_at.min(self.retain_at) {
             let bytes = store.bytes()?;

@@ -3,7 +3,6 @@
 //! The database comes with the program and is read from no file, so that a schedule means the same
 //! in a container without `/usr/share/zoneinfo`. Asked for the hour where a profile has schedules.
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use vocab::Now;
 
@@ -56,13 +55,7 @@ impl ScheduleZone {
     /// Returns what a clock shows there.
     pub fn hour(&self, now: Now) -> ClockHour {
         let utc = i64::try_from(now.unix_secs()).unwrap_or(i64::MAX / 2);
-        let offset = match self {
-            Self::Fixed(seconds) => *seconds,
-            // Past the year 9999 there is no summer time to be known.
-            Self::Region(zone) => {
-                Timestamp::from_second(utc).map_or(0, |moment| zone.to_offset(moment).seconds())
-            }
-        };
+        let offset = self.offset_s(utc);
         let local = utc + i64::from(offset);
         // 1970 began on a Thursday.
         let weekday = (local.div_euclid(DAY_S) + 3).rem_euclid(7) as u8;

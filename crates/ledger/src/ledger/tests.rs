@@ -12,6 +12,9 @@ use vocab::{
     ByteSize, CacheUse, Caching, Cause, ListId, NotStored, RequestKind, RuleRef, TimeSpan,
 };
 
+#[path = "statistics_tests.rs"]
+mod statistics_tests;
+
 fn noon() -> u64 {
     NOON
 }
@@ -400,6 +403,7 @@ fn a_killed_process_loses_nothing_that_was_stored() {
     assert!(reader.sizes()["rows"] > 3000);
     let top = ledger.top(TopKind::Blocked, ReportRange::Day, 1, AT_NOON).unwrap();
     assert_eq!((top[0].text.as_str(), top[0].count), ("kept.example", 100));
+    statistics_tests::check_rows_are_counted(&ledger, reader.sizes()["rows"]);
 }
 
 /// Waits for an event, with a deadline.

@@ -15,6 +15,8 @@ use crate::report::{
     ClientActivity, ClientPage, LogRow, NamedCount, ReadError, ReportRange, ReportSeries,
     ReportTotals, RowCause, RowFilter, RowPage, TopKind, TopLine,
 };
+use crate::statistics::{StatisticsQuery, StatisticsReport};
+use crate::zone::LedgerZone;
 use crate::{LIMIT_MAX, SCAN_ROWS_MAX};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Result, named_params, params};
 use std::net::IpAddr;
@@ -89,7 +91,19 @@ impl LedgerReader {
                 point.add(action, count.cast_unsigned());
             }
         }
-        Ok(ReportSeries { step_s: (step * 60) as u32, points })
+        let begun: Option<i64> =
+            self.connection.query_row("SELECT min(minute) FROM minutes", [], |row| row.get(0))?;
+        let begins_ms = begun.map(|minute| minute.cast_unsigned().saturating_mul(60_000));
+        Ok(ReportSeries { step_s: (step * 60) as u32, begins_ms, points })
+    }
+
+    pub(crate) fn statistics(
+        &self,
+        query: &StatisticsQuery,
+        zone: &LedgerZone,
+        now: Now,
+    ) -> Result<StatisticsReport, ReadError> {
+        super::statistics::read::statistics(&self.connection, query, zone, now)
     }
 
     pub(crate) fn top(

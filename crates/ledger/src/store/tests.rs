@@ -2,6 +2,7 @@
 
 use super::read::LedgerReader;
 use super::retain::{CleanupProgress, RetentionBounds};
+use super::statistics::tidy::CountedClients;
 use super::write::RowBatch;
 use super::*;
 use crate::counters::LedgerCounters;
@@ -14,6 +15,8 @@ use vocab::{Action, Door, Now, Source};
 mod block_life;
 #[path = "tests/older.rs"]
 mod older;
+#[path = "tests/statistics.rs"]
+mod statistics;
 
 const HOUR: u64 = 3_600_000;
 
@@ -37,8 +40,11 @@ fn store_names(store: &mut LedgerStore, names: &[&str], at_ms: u64) -> Result<()
     queue.drain(&mut buffers);
     store.write(&RowBatch {
         buffers: &buffers,
-        counts: &counters.sums(),
+        counts: &counters.counted(),
         minute: at_ms / 60_000,
+        hour: (at_ms / HOUR * HOUR / 1000).cast_signed(),
+        clients: CountedClients::Each,
+        upstreams: &[],
         anonymise: AnonymiseMode::None,
         rules: &OneList,
     })
@@ -113,7 +119,7 @@ fn a_newer_file_is_left_alone_and_another_begun_beside_it() {
     for _ in 0..2 {
         let (mut store, warning) = LedgerStore::open(folder.path(), NOON).unwrap();
         let warning = warning.unwrap();
-        assert!(warning.contains("newer Tidegate") && warning.contains("version-3"), "{warning}");
+        assert!(warning.contains("newer Tidegate") && warning.contains("version-4"), "{warning}");
         assert_ne!(store.path(), path);
         store_names(&mut store, &["a.example"], NOON).unwrap();
     }

@@ -6,16 +6,20 @@
 use super::block::encode::BlockEncoder;
 use super::block::rules::RuleLine;
 use super::block::{BLOCK_ROWS_MAX, BlockRow, EncodedBlock};
+use super::statistics::batch::StatisticsSums;
+use super::statistics::tidy::CountedClients;
+use super::statistics::{StepPlace, add_batch};
 use super::{LedgerStore, StoreError};
 use crate::codes::{CauseCode, LedgerCode};
-use crate::counters::CounterSums;
+use crate::counters::CountedSums;
 use crate::queue::{PackedRow, RowTextForm, unpack_all};
-use crate::{AnonymiseMode, RuleTexts};
+use crate::{AnonymiseMode, RuleTexts, StatisticCounts, UpstreamCount};
 use foldhash::fast::RandomState;
 use rusqlite::{Connection, Result, TransactionBehavior, params};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use vocab::RuleRef;
+use weekly_hours::CalendarStep;
 
 /// Longest text of a rule that is stored, in bytes.
 const RULE_BYTES_MAX: usize = 1024;
@@ -25,9 +29,15 @@ pub(crate) struct RowBatch<'b> {
     /// Packed rows, a buffer a thread.
     pub(crate) buffers: &'b [Vec<u8>],
     /// What was counted since the last batch that was stored.
-    pub(crate) counts: &'b CounterSums,
+    pub(crate) counts: &'b CountedSums,
     /// The minute since 1970 in which to count it.
     pub(crate) minute: u64,
+    /// The start of the hour of the zone in which to count it, in seconds since 1970.
+    pub(crate) hour: i64,
+    /// Whether single clients are counted by the hour.
+    pub(crate) clients: CountedClients,
+    /// What upstreams were sent since the last batch that was stored.
+    pub(crate) upstreams: &'b [UpstreamCount],
     /// Part of a client's address that is stored.
     pub(crate) anonymise: AnonymiseMode,
     /// Who knows the rules.
@@ -40,24 +50,31 @@ struct BatchRules<'b> {
     texts: &'b dyn RuleTexts,
     places: HashMap<RuleRef, u32, RandomState>,
     lines: Vec<RuleLine>,
+    /// The requests of each line.
+    counts: Vec<StatisticCounts>,
 }
 
 impl LedgerStore {
     /// Stores a batch; after an error nothing of it is stored.
     pub(crate) fn write(&mut self, batch: &RowBatch<'_>) -> std::result::Result<(), StoreError> {
         let rows = in_order(batch.buffers);
+        let mut sums = StatisticsSums::default();
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Another process may have written meanwhile: one that takes this one's place.
         let mut next = super::next_row(&transaction)?.max(self.next_row);
         let blocks = rows.len().div_ceil(BLOCK_ROWS_MAX);
         for part in rows.chunks(rows.len().div_ceil(blocks.max(1)).max(1)) {
-            next = encode(part, batch).insert(&transaction, next)?;
+            next = encode(part, batch, &mut sums).insert(&transaction, next)?;
         }
         if !rows.is_empty() {
             super::join::join_small(&transaction)?;
         }
         add_counts(&transaction, batch)?;
+        sums.add_counted(batch.counts);
+        sums.add_upstreams(batch.upstreams);
+        let hour = StepPlace { step: CalendarStep::Hour, at: batch.hour };
+        add_batch(&transaction, hour, &sums.finish())?;
         transaction.commit()?;
         self.next_row = next;
         Ok(())
@@ -71,12 +88,18 @@ fn in_order(buffers: &[Vec<u8>]) -> Vec<PackedRow<'_>> {
     rows
 }
 
-fn encode(rows: &[PackedRow<'_>], batch: &RowBatch<'_>) -> EncodedBlock {
-    let mut rules =
-        BatchRules { texts: batch.rules, places: HashMap::default(), lines: Vec::new() };
+/// A block of the rows; their requests are added to the sums of the batch.
+fn encode(rows: &[PackedRow<'_>], batch: &RowBatch<'_>, sums: &mut StatisticsSums) -> EncodedBlock {
+    let mut rules = BatchRules {
+        texts: batch.rules,
+        places: HashMap::default(),
+        lines: Vec::new(),
+        counts: Vec::new(),
+    };
     let mut encoder = BlockEncoder::new(rows.len());
+    let mut clients: Vec<StatisticCounts> = Vec::new();
     for row in rows {
-        encoder.push(&BlockRow {
+        let client = encoder.push(&BlockRow {
             at_ms: row.unix_ms,
             client: batch.anonymise.stored(row.client),
             text: row.text,
@@ -94,6 +117,22 @@ fn encode(rows: &[PackedRow<'_>], batch: &RowBatch<'_>) -> EncodedBlock {
             bytes: row.bytes,
             duration_us: row.duration_us,
         });
+        let client = client as usize;
+        if client >= clients.len() {
+            clients.resize(client + 1, StatisticCounts::default());
+        }
+        clients[client].count_row(row.facts, row.bytes, row.duration_us);
+    }
+    match batch.clients {
+        CountedClients::Each => {
+            for (client, counts) in encoder.clients().zip(&clients) {
+                sums.add_client(client, counts);
+            }
+        }
+        CountedClients::None => {}
+    }
+    for (line, counts) in rules.lines.iter().zip(&rules.counts) {
+        sums.add_list(&line.list, counts);
     }
     encoder.finish(&rules.lines)
 }
@@ -101,10 +140,13 @@ fn encode(rows: &[PackedRow<'_>], batch: &RowBatch<'_>) -> EncodedBlock {
 impl BatchRules<'_> {
     /// The place of a row's rule in the table of the batch.
     fn place(&mut self, row: &PackedRow<'_>) -> u32 {
-        *self.places.entry(row.rule).or_insert_with(|| {
+        let place = *self.places.entry(row.rule).or_insert_with(|| {
             self.lines.push(rule_line(self.texts, row));
+            self.counts.push(StatisticCounts::default());
             self.lines.len() as u32 - 1
-        })
+        });
+        self.counts[place as usize].count_row(row.facts, row.bytes, row.duration_us);
+        place
     }
 }
 
@@ -127,7 +169,7 @@ fn add_counts(connection: &Connection, batch: &RowBatch<'_>) -> Result<()> {
          ON CONFLICT (minute, door, action, source) DO UPDATE
          SET count = count + excluded.count",
     )?;
-    for (door, action, source, count) in batch.counts.iter() {
+    for (door, action, source, count) in batch.counts.counts.iter() {
         add.execute(params![
             batch.minute as i64,
             door.code(),

@@ -3,12 +3,15 @@
 //! It translates; the door does what is asked.
 
 use super::RunningApp;
+use super::build::LiveRuleTexts;
 use admin::model::{NewServer, PoolInfo, PoolName, PoolResolve, PoolServer};
 use admin::{ControlRefusal, PoolChange, PoolServerChange};
 use door_gateway::{
     NameState, PoolChange as DoorChange, PoolState, ResolveChoice, ServerDetails, ServerState,
 };
+use ledger::{UpstreamCount, UpstreamCounts};
 use metrics_page::{PoolRow, ServerRow};
+use resolver::Resolver;
 use std::sync::{Arc, PoisonError};
 
 impl RunningApp {
@@ -35,6 +38,44 @@ impl RunningApp {
             PoolServerChange::SetWeight(url, weight) => DoorChange::SetWeight(url, weight),
         };
         Ok(door.change_pool(&asked.pool, &change)?)
+    }
+}
+
+/// The resolvers and the servers of pools, as the ledger's statistics count them.
+struct CountedUpstreams {
+    resolver: Resolver,
+    texts: Arc<LiveRuleTexts>,
+}
+
+impl UpstreamCounts for CountedUpstreams {
+    fn counts(&self) -> Vec<UpstreamCount> {
+        // Asked by the ledger's writer, which must wait for no lock that a flush is called under.
+        let resolvers = self.resolver.stats().upstreams.into_iter().map(|upstream| UpstreamCount {
+            name: upstream.name.to_string(),
+            sent: upstream.sent,
+            failed: upstream.failed,
+            took_us: upstream.times.sum_us,
+        });
+        let gateway = self.texts.gateway.load_full();
+        let pools = gateway.map(|door| door.pools()).unwrap_or_default();
+        let servers = pools.into_iter().flat_map(|pool| {
+            let name = pool.name;
+            pool.servers.into_iter().map(move |server| UpstreamCount {
+                name: format!("{name} {}", server.url),
+                sent: server.answers + server.failures,
+                failed: server.failures,
+                took_us: 0,
+            })
+        });
+        resolvers.chain(servers).collect()
+    }
+}
+
+impl RunningApp {
+    /// Has the ledger count by upstream.
+    pub(super) fn count_upstreams(&self) {
+        let (resolver, texts) = (self.resolver.clone(), Arc::clone(&self.texts));
+        self.ledger.count_upstreams(Arc::new(CountedUpstreams { resolver, texts }));
     }
 }
 

@@ -112,8 +112,13 @@ impl<'r> BlockEncoder<'r> {
         }
     }
 
-    /// Appends a row.
-    pub(in crate::store) fn push(&mut self, row: &BlockRow<'r>) {
+    /// The clients, in the order of their numbers.
+    pub(in crate::store) fn clients(&self) -> impl Iterator<Item = IpAddr> {
+        self.clients.entries.iter().map(|(client, _)| *client)
+    }
+
+    /// Appends a row; gives the number of its client.
+    pub(in crate::store) fn push(&mut self, row: &BlockRow<'r>) -> u32 {
         let tally = RequestTally::one(row.facts);
         let word = self.words.number(WordKey { text: row.text, form: row.form }, tally);
         let client = self.clients.number(row.client, tally);
@@ -134,6 +139,7 @@ impl<'r> BlockEncoder<'r> {
         self.first_ms = self.first_ms.min(row.at_ms);
         self.last_ms = self.last_ms.max(row.at_ms);
         self.count += 1;
+        client
     }
 
     /// The block; `rules` is the table in which its rows have named their rules.
