@@ -18,11 +18,13 @@ pub(crate) mod overrides;
 pub(crate) mod pools;
 pub(crate) mod profiles;
 mod replay;
+mod request_export;
 mod requests;
 pub(crate) mod session;
 mod sessions;
 mod settings;
 pub(crate) mod state;
+mod statistics;
 mod stores;
 mod tokens;
 mod users;
@@ -149,6 +151,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(counts::totals))
         .routes(routes!(counts::series))
         .routes(routes!(counts::top))
+        .routes(routes!(statistics::statistics))
         .routes(routes!(requests::requests))
         .routes(routes!(requests::request))
         .routes(routes!(requests::inspected))

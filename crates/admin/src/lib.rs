@@ -29,6 +29,7 @@ mod sender;
 mod serve;
 mod sessions;
 mod setup;
+mod table_export;
 #[cfg(test)]
 mod tests;
 mod token;

@@ -19,6 +19,7 @@ mod pools;
 mod profiles;
 mod replay;
 mod settings;
+mod statistics;
 mod stores;
 mod why;
 
@@ -55,6 +56,10 @@ pub use self::profiles::{
 };
 pub use self::replay::{ReplayOutcome, ReplayRequest, ReplayedName, ReplayedRule};
 pub use self::settings::{ConfigText, SettingEdit, SettingQuery, SettingValue, SettingsRequest};
+pub use self::statistics::{
+    CountInfo, RankingInfo, RankingLine, StatisticKey, StatisticsPage, StatisticsPoint,
+    StatisticsQuery,
+};
 pub use self::stores::{StoreDisk, StoreInfo, StoreList, TakeBackRequest, TakenBack};
 pub use self::why::{GatewayWhy, RuleMatch, WhyAnswer, WhyQuery};
 
@@ -224,6 +229,9 @@ pub struct TimeSeries {
     pub range: String,
     /// Length of a step, in seconds.
     pub step_s: u32,
+    /// When counting began; null before the first request.
+    #[serde(default)]
+    pub begins: Option<String>,
     /// Steps from old to new, those without requests too; the last is not over yet.
     pub points: Vec<TimePoint>,
 }
@@ -286,8 +294,10 @@ pub struct RequestsQuery {
     pub action: Option<String>,
     /// Only rows older than this one: the `next_before` of the page before.
     pub before: Option<u64>,
-    /// Rows wanted, 1 to 500; 50 if left out.
+    /// Rows wanted, 1 to 500; 50 if left out. In a file up to 100,000, and so many if left out.
     pub limit: Option<u32>,
+    /// `json`, `csv` or `jsonl`; json if left out.
+    pub format: Option<String>,
 }
 
 /// Rows of the request log, newest first.

@@ -198,4 +198,6 @@ mod pool_tests;
 #[cfg(test)]
 mod settings_tests;
 #[cfg(test)]
+mod statistics_tests;
+#[cfg(test)]
 mod tests;

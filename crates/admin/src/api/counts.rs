@@ -48,6 +48,7 @@ pub(crate) async fn series(
     Ok(Json(TimeSeries {
         range: range.as_str().into(),
         step_s: found.step_s,
+        begins: found.begins_ms.map(iso),
         points: found.points.into_iter().map(time_point).collect(),
     }))
 }

@@ -1,12 +1,15 @@
 //! Rows of the request log.
 
+use super::request_export::{self, ROWS_MAX as FILE_ROWS_MAX};
 use super::{ApiRequest, ApiState};
 use crate::iso::iso;
 use crate::model::{ApiProblem, InspectedList, RequestPage, RequestRow, RequestsQuery, RuleInfo};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
+use crate::table_export::ExportFormat;
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use ledger::{LogRow, ReadError, RowCause, RowFilter, RowPage};
 use std::sync::Arc;
@@ -17,26 +20,31 @@ const ROWS_DEFAULT: u32 = 50;
 
 /// Rows of the request log, newest first.
 #[utoipa::path(get, path = "/api/requests", params(RequestsQuery), responses(
-    (status = 200, body = RequestPage),
+    (status = 200, body = RequestPage, description = "With `format=csv` or `jsonl` a file of the rows"),
     (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 503, body = ApiProblem)
 ))]
 pub(crate) async fn requests(
     State(app): State<Arc<ApiState>>,
     _asked: ApiRequest,
     CheckedQuery(query): CheckedQuery<RequestsQuery>,
-) -> Result<Json<RequestPage>, ApiRefusal> {
+) -> Result<Response, ApiRefusal> {
     let filter = filter(&query)?;
+    if let Some(format) = ExportFormat::read(query.format.as_deref())? {
+        let limit = query.limit.unwrap_or(FILE_ROWS_MAX).clamp(1, FILE_ROWS_MAX);
+        return request_export::file(app, filter, limit, format).await;
+    }
     let limit = query.limit.unwrap_or(ROWS_DEFAULT).clamp(1, ledger::LIMIT_MAX as u32) as usize;
-    let page = app
-        .ask(move |app| match numbered(app, &filter, limit)? {
-            Some(page) => Ok(page),
-            None => app.ledger.rows(&filter, limit),
-        })
-        .await??;
-    Ok(Json(RequestPage {
-        rows: page.rows.into_iter().map(shape).collect(),
-        next_before: page.next,
-    }))
+    let page = app.ask(move |app| page(app, &filter, limit)).await??;
+    let rows = page.rows.into_iter().map(shape).collect();
+    Ok(Json(RequestPage { rows, next_before: page.next }).into_response())
+}
+
+/// A page of the rows that a filter finds.
+pub(super) fn page(app: &ApiState, filter: &RowFilter, limit: usize) -> Result<RowPage, ReadError> {
+    match numbered(app, filter, limit)? {
+        Some(page) => Ok(page),
+        None => app.ledger.rows(filter, limit),
+    }
 }
 
 /// Bodies that pages posted to blocked hosts, of clients that `pixel.inspect` names.
@@ -141,7 +149,8 @@ fn filter(query: &RequestsQuery) -> Result<RowFilter, ApiRefusal> {
     Ok(RowFilter { text, door, action, before: query.before })
 }
 
-fn shape(row: LogRow) -> RequestRow {
+/// A row as it is shown.
+pub(super) fn shape(row: LogRow) -> RequestRow {
     let (cause, rule) = match row.cause {
         RowCause::NoRule => ("none", None),
         RowCause::Rule { list, line, text } => ("rule", Some(RuleInfo { list, line, text })),

@@ -77,6 +77,7 @@ const DESCRIBED: &[&str] = &[
     "/api/sessions",
     "/api/sessions/end",
     "/api/sign-in",
+    "/api/statistics",
     "/api/status",
     "/api/stores",
     "/api/stores/purge",
@@ -121,6 +122,7 @@ async fn every_route_is_described_and_answers() {
         "/api/profiles",
         "/api/totals",
         "/api/series",
+        "/api/statistics",
     ] {
         let answer = house.get(path).await;
         assert_eq!(answer.status, 200, "{path}");
