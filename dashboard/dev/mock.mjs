@@ -7,6 +7,7 @@ import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { activity, changeProfiles, shownClients, shownProfiles } from "./clients.mjs";
+import { statistics } from "./statistics.mjs";
 import { cached, LISTS, ORIGINS, row, series, top, TRUST } from "./data.mjs";
 import { answerUsers, callerOf, denied, login, logout, noteCall, signInOffer, TOKEN } from "./users.mjs";
 
@@ -14,7 +15,7 @@ const STARTED = Date.now() - 3 * 86_400_000 - 4_000_000;
 const DIST = fileURLToPath(new URL("../dist", import.meta.url));
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 // MOCK=empty: a first start without a request. MOCK=open: listens for the whole network, all healthy.
-// MOCK=many: forty clients.
+// MOCK=many: forty clients. MOCK=young: counting began forty minutes ago.
 const MODE = process.env.MOCK ?? "";
 
 let pausedUntil = 0;
@@ -225,9 +226,14 @@ async function answer(request, url) {
     case "GET /api/totals": return [200, totals(range)];
     case "GET /api/series": {
       const made = series(range, Date.now());
+      if (MODE === "young") {
+        made.begins = new Date(Math.floor(Date.now() / 60_000 - 40) * 60_000).toISOString();
+        for (const point of made.points) if (Date.parse(point.at) + made.step_s * 1000 < Date.parse(made.begins)) Object.assign(point, { passed: 0, blocked: 0 });
+      }
       if (MODE === "empty") for (const point of made.points) Object.assign(point, { passed: 0, blocked: 0 });
       return [200, made];
     }
+    case "GET /api/statistics": return [200, statistics(words)];
     case "GET /api/top": return [200, MODE === "empty" ? { what: words.get("what"), range, lines: [] } : top(words.get("what"), range, Number(words.get("limit") ?? 10))];
     case "GET /api/requests": return [200, requests(words)];
     case "GET /api/why": return why(words);

@@ -49,6 +49,9 @@ import type {
   UserChange,
 } from "./user-model";
 
+import { wordsOf } from "./statistics";
+import type { Statistics, StatisticsWords } from "./statistics-model";
+
 /** What was looked at was changed meanwhile, where it is "changed". */
 export type FaultKind = "signed-out" | "unreachable" | "refused" | "changed";
 
@@ -201,6 +204,8 @@ export const api = {
     get<Series>(withQuery("api/series", { range }), signal),
   top: (what: TopWhat, range: Range, limit: number, signal?: AbortSignal) =>
     get<TopTable>(withQuery("api/top", { what, range, limit }), signal),
+  statistics: (asked: StatisticsWords, signal?: AbortSignal) =>
+    get<Statistics>(withQuery("api/statistics", wordsOf(asked)), signal),
   requests: (query: RequestsQuery, before: number | null, signal?: AbortSignal) =>
     get<RequestPage>(
       withQuery("api/requests", { ...query, before, limit: PAGE_ROWS }),

@@ -16,12 +16,14 @@ import { Login } from "./views/login";
 import { Overview } from "./views/overview";
 import { PeopleView } from "./views/people";
 import { Setup } from "./views/setup";
+import { StatisticsView } from "./views/statistics";
 import { WhyView } from "./views/why";
 
 const STATUS_EVERY_MS = 5_000;
 
 const TITLES: Record<View, string> = {
   overview: "Overview",
+  statistics: "Statistics",
   log: "Requests",
   clients: "Clients",
   why: "Why",
@@ -36,6 +38,8 @@ function Current({ view }: { view: View }) {
   switch (view) {
     case "overview":
       return <Overview />;
+    case "statistics":
+      return <StatisticsView />;
     case "log":
       return <Log />;
     case "clients":

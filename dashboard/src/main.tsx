@@ -17,6 +17,7 @@ import "./style/people.css";
 import "./style/audit.css";
 import "./style/palette.css";
 import "./style/tried.css";
+import "./style/statistics.css";
 import { App } from "./app";
 import { begin } from "./state";
 

@@ -62,6 +62,8 @@ export interface Point {
 export interface Series {
   range: string;
   step_s: number;
+  /** When counting began; null before the first request, and not told of single clients. */
+  begins?: string | null;
   /** From old to new, steps without requests too; the last is not over yet. */
   points: Point[];
 }

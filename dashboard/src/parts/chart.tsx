@@ -1,32 +1,36 @@
-// Requests over time, blocked below and passed above, as uPlot draws it on a canvas. The step that
-// is not over yet is drawn dashed: its count is not comparable.
+// Requests over time, blocked below and passed above, as uPlot draws it on a canvas. A step that is
+// not counted whole, the last and the first of all, is drawn dashed, at its pace.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { count, day, minute, percent, share, short, stepName } from "../format";
-import type { Point, Series } from "../model";
+import { count, percent, share, short } from "../format";
+import { isWhole, type ChartSpan } from "../spans";
 import { theme } from "../state";
+import { clockOf, spanText, type StepLength, type ZoneClock } from "../zone-time";
 import { colours, stack } from "./stack";
 
 const HEIGHT_PX = 300;
 const HEIGHT_NARROW_PX = 208;
 const NARROW_PX = 520;
 const DAY_S = 86_400;
+/** Fewer steps than this are dots: one of them is no line. */
+const DOTS_BELOW = 4;
 
-function timeLabels(splits: number[], increment: number): string[] {
+function timeLabels(clock: ZoneClock, splits: number[], increment: number): string[] {
   let lastDay = "";
   return splits.map((split) => {
     const at = new Date(split * 1000);
-    const thisDay = day(at);
-    const midnight = at.getHours() === 0 && at.getMinutes() === 0;
-    const text = increment >= DAY_S || midnight ? thisDay : minute(at);
+    if (increment >= 180 * DAY_S) return clock.show("year", at);
+    const thisDay = clock.show("day", at);
+    const time = clock.show("minute", at);
+    const text = increment >= DAY_S || time === "00:00" ? thisDay : time;
     const label = text === lastDay ? "" : text;
     lastDay = thisDay === text ? text : lastDay;
     return label;
   });
 }
 
-function options(root: HTMLElement, onPoint: (index: number | null) => void): uPlot.Options {
+function options(root: HTMLElement, clock: ZoneClock, dots: boolean, onPoint: (index: number | null) => void): uPlot.Options {
   const c = colours(root);
   const width = root.clientWidth;
   const axis: uPlot.Axis = {
@@ -38,12 +42,14 @@ function options(root: HTMLElement, onPoint: (index: number | null) => void): uP
   const line = (stroke: string, fill?: string): uPlot.Series => ({
     stroke,
     width: 1.5,
-    points: { show: false },
+    points: { show: dots, size: 7, fill: c.surface },
     ...(fill ? { fill } : { dash: [3, 4] }),
   });
+  const { zone } = clock;
   return {
     width,
     height: width < NARROW_PX ? HEIGHT_NARROW_PX : HEIGHT_PX,
+    ...(zone ? { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), zone) } : {}),
     padding: [12, 20, 0, 0],
     legend: { show: false },
     cursor: {
@@ -59,14 +65,14 @@ function options(root: HTMLElement, onPoint: (index: number | null) => void): uP
         gap: 8,
         size: 32,
         space: 64,
-        values: (_, splits, __, ___, increment) => timeLabels(splits, increment),
+        values: (_, splits, __, ___, increment) => timeLabels(clock, splits, increment),
       },
       {
         ...axis,
         gap: 8,
         size: 48,
         space: 44,
-        incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7],
+        incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 5e7, 1e8],
         values: (_, splits) => splits.map(short),
       },
     ],
@@ -81,18 +87,20 @@ function options(root: HTMLElement, onPoint: (index: number | null) => void): uP
   };
 }
 
-function Readout({ series, at }: { series: Series; at: number | null }) {
-  const point: Point | undefined = at === null ? undefined : series.points[at];
-  const passed = point ? point.passed : null;
-  const blocked = point ? point.blocked : null;
-  const start = point ? new Date(point.at) : null;
-  const last = at === series.points.length - 1;
+/** How much of a step is counted, for people. */
+function partText(span: ChartSpan, last: boolean): string {
+  if (isWhole(span)) return "";
+  return last ? `, so far: ${percent(span.share)} of it` : `, ${percent(span.share)} of it counted`;
+}
+
+function Readout({ spans, step, clock, at }: { spans: readonly ChartSpan[]; step: StepLength; clock: ZoneClock; at: number | null }) {
+  const span: ChartSpan | undefined = at === null ? undefined : spans[at];
+  const passed = span ? span.passed : null;
+  const blocked = span ? span.blocked : null;
   return (
     <div class="readout">
       <span class="readout-time">
-        {start
-          ? `${day(start)}, ${minute(start)}${last ? ", so far" : ` to ${minute(new Date(start.getTime() + series.step_s * 1000))}`}`
-          : "local time"}
+        {span ? `${spanText(clock, step, span.at, span.until)}${partText(span, at === spans.length - 1)}` : (clock.zone ?? "local time")}
       </span>
       <span class="key key-pass">Passed{passed !== null && <b>{count(passed)}</b>}</span>
       <span class="key key-block">
@@ -105,12 +113,15 @@ function Readout({ series, at }: { series: Series; at: number | null }) {
   );
 }
 
-export function Chart({ series }: { series: Series }) {
+export function Chart(props: { spans: readonly ChartSpan[]; step: StepLength; stepText: string; zone?: string | undefined }) {
+  const { spans, step, stepText, zone } = props;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
   const [scheme, setScheme] = useState(0);
-  const data = stack(series);
+  const clock = useMemo(() => clockOf(zone), [zone]);
+  const dots = spans.length < DOTS_BELOW;
+  const data = stack(spans);
   const latest = useRef(data);
   latest.current = data;
 
@@ -125,7 +136,7 @@ export function Chart({ series }: { series: Series }) {
   useEffect(() => {
     const root = box.current;
     if (!root) return undefined;
-    const made = new uPlot(options(root, setAt), latest.current, root);
+    const made = new uPlot(options(root, clock, dots, setAt), latest.current, root);
     plot.current = made;
     const resize = new ResizeObserver(() => {
       const width = root.clientWidth;
@@ -139,25 +150,25 @@ export function Chart({ series }: { series: Series }) {
       made.destroy();
       plot.current = null;
     };
-  }, [theme.value, scheme]);
+  }, [theme.value, scheme, clock, dots]);
 
   useEffect(() => {
     plot.current?.setData(data);
-  }, [series]);
+  }, [spans]);
 
-  const blocked = series.points.reduce((sum, point) => sum + point.blocked, 0);
-  const passed = series.points.reduce((sum, point) => sum + point.passed, 0);
+  const blocked = spans.reduce((sum, span) => sum + span.blocked, 0);
+  const passed = spans.reduce((sum, span) => sum + span.passed, 0);
   return (
     <figure class="chart">
       <figcaption class="chart-caption">
-        <span>Requests per {stepName(series.step_s)}</span>
-        <Readout series={series} at={at} />
+        <span>Requests per {stepText}</span>
+        <Readout spans={spans} step={step} clock={clock} at={at} />
       </figcaption>
       <div
         ref={box}
         class="chart-box"
         role="img"
-        aria-label={`Requests over time: ${count(passed)} passed and ${count(blocked)} blocked in ${series.points.length} steps of one ${stepName(series.step_s)}.`}
+        aria-label={`Requests over time: ${count(passed)} passed and ${count(blocked)} blocked in ${spans.length} steps of one ${stepText}.`}
       />
     </figure>
   );

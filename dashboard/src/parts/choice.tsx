@@ -2,7 +2,8 @@
 export function Choice<T extends string>(props: {
   label: string;
   name: string;
-  options: readonly { value: T; text: string }[];
+  /** What is off cannot be chosen now. */
+  options: readonly { value: T; text: string; off?: boolean }[];
   value: T;
   onChoose: (value: T) => void;
 }) {
@@ -16,6 +17,7 @@ export function Choice<T extends string>(props: {
             name={props.name}
             value={option.value}
             checked={option.value === props.value}
+            disabled={option.off === true}
             onChange={() => props.onChoose(option.value)}
           />
           <span>{option.text}</span>

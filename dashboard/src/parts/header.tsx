@@ -9,6 +9,7 @@ import { Protection } from "./protection";
 /** `role` is who alone is shown the way. */
 export const PLACES: readonly (Place & { role?: Role })[] = [
   { view: "overview", name: "Overview", icon: "overview" },
+  { view: "statistics", name: "Statistics", icon: "statistics" },
   { view: "log", name: "Requests", icon: "log" },
   { view: "clients", name: "Clients", icon: "clients" },
   { view: "why", name: "Why", icon: "why" },

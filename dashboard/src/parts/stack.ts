@@ -1,21 +1,23 @@
-// What the chart draws: the series stacked, and the theme's colours as a canvas takes them.
+// What the chart draws: the steps stacked, and the theme's colours as a canvas takes them.
 
 import type uPlot from "uplot";
-import type { Series } from "../model";
+import { isWhole, pace, type ChartSpan } from "../spans";
 
 /**
- * Columns for uPlot: times, all, blocked, and both again for the last step alone, which is not
- * over yet and is drawn apart.
+ * Columns for uPlot: times, all, blocked, and both again for steps that are not counted whole, with
+ * their neighbour. These are drawn apart, at their pace.
  */
-export function stack(series: Series): uPlot.AlignedData {
-  const { points } = series;
-  const last = points.length - 1;
-  const times = points.map((point) => Date.parse(point.at) / 1000);
-  const all = points.map((point) => point.passed + point.blocked);
-  const blocked = points.map((point) => point.blocked);
-  const over = (values: number[]): (number | null)[] => values.map((value, n) => (n < last ? value : null));
-  const tail = (values: number[]): (number | null)[] => values.map((value, n) => (n >= last - 1 ? value : null));
-  return [times, over(all), over(blocked), tail(all), tail(blocked)];
+export function stack(spans: readonly ChartSpan[]): uPlot.AlignedData {
+  const times = spans.map((span) => span.at.getTime() / 1000);
+  const all = (span: ChartSpan): number => span.passed + span.blocked;
+  const blocked = (span: ChartSpan): number => span.blocked;
+  const whole = (of: (span: ChartSpan) => number): (number | null)[] => spans.map((span) => (isWhole(span) ? of(span) : null));
+  const apart = (of: (span: ChartSpan) => number): (number | null)[] =>
+    spans.map((span, n) => {
+      const beside = [spans[n - 1], spans[n + 1]].some((other) => other !== undefined && !isWhole(other));
+      return !isWhole(span) || beside ? pace(of(span), span.share) : null;
+    });
+  return [times, whole(all), whole(blocked), apart(all), apart(blocked)];
 }
 
 export interface Colours {

@@ -7,7 +7,6 @@ import type { Client, ClientActivity, Profiles } from "../client-model";
 import { count, moment, percent, printable, share } from "../format";
 import { holdsOf, namesHeld, type ByHandLists } from "../holds";
 import { BackLink } from "../parts/back-link";
-import { Chart } from "../parts/chart";
 import { ClientTags, ProfileLink } from "../parts/client-table";
 import { ClientNames } from "../parts/client-names";
 import { Figure } from "../parts/figure";
@@ -17,6 +16,7 @@ import { Overrides } from "../parts/overrides";
 import { Panel } from "../parts/panel";
 import { PutInProfile } from "../parts/put-in-profile";
 import { RangeChoice } from "../parts/range-choice";
+import { SeriesChart } from "../parts/series-chart";
 import { entriesFor, WeekGrid } from "../parts/week-grid";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
@@ -80,7 +80,7 @@ function About({ address, known, onChanged }: { address: string; known: Known; o
         {client ? (
           <>
             <Figures client={client} />
-            <Chart series={{ ...activity, range: range.value }} />
+            <SeriesChart series={{ ...activity, range: range.value }} until={new Date()} />
           </>
         ) : (
           <Empty title="No request in this range">Take a longer one, or look whether the device still uses Tidegate.</Empty>

@@ -2,7 +2,7 @@
 
 import { useComputed, useSignal } from "@preact/signals";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { api, faultOf, type Fault } from "../api";
+import { api, faultOf, type Fault, withQuery } from "../api";
 import { doorName } from "../explain";
 import { count, moment } from "../format";
 import { DOORS, type RequestPage, type RequestRow } from "../model";
@@ -160,6 +160,18 @@ function Rows({ query }: { query: Query }) {
             <Icon name="close" />
             Clear
           </button>
+        )}
+        {first && (
+          <a
+            class="button button-bare"
+            href={withQuery("api/requests", { ...query, format: "csv" })}
+            download
+            aria-label="These requests as CSV"
+            title="These requests as CSV, at most 100,000"
+          >
+            <Icon name="download" />
+            CSV
+          </a>
         )}
         <button
           type="button"

@@ -1,7 +1,6 @@
 import { api } from "../api";
 import { asSentence, bytes, count, micros, moment, percent, plural, share, span } from "../format";
-import type { Status, TopTable, Totals } from "../model";
-import { Chart } from "../parts/chart";
+import { RANGES, type Range, type Series, type Status, type TopTable, type Totals } from "../model";
 import { Doors } from "../parts/doors";
 import { Figure } from "../parts/figure";
 import { Lists } from "../parts/lists";
@@ -10,11 +9,13 @@ import { Origins } from "../parts/origins";
 import { Overrides } from "../parts/overrides";
 import { PoolPanel } from "../parts/pools";
 import { RangeChoice } from "../parts/range-choice";
+import { SeriesChart } from "../parts/series-chart";
 import { Top } from "../parts/top";
 import { Trust } from "../parts/trust";
 import { Upstreams } from "../parts/upstreams";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
+import { STEPS_MIN } from "../spans";
 import { range, status, today } from "../state";
 
 const COUNTS_EVERY_MS = 4_000;
@@ -45,6 +46,18 @@ function Figures({ totals, clients, status }: { totals: Totals; clients: number 
   );
 }
 
+/**
+ * The series of the range, or that of a shorter one while there are too few steps to see: of an hour
+ * of counting, thirty days have one.
+ */
+async function seriesToShow(chosen: Range, signal: AbortSignal): Promise<Series> {
+  const series = await api.series(chosen, signal);
+  const shorter = RANGES[RANGES.indexOf(chosen) - 1];
+  const begins = series.begins ? Date.parse(series.begins) : 0;
+  const counted = series.points.filter((point) => Date.parse(point.at) + series.step_s * 1000 > begins).length;
+  return counted < STEPS_MIN && shorter ? seriesToShow(shorter, signal) : series;
+}
+
 const firstLines = (table: TopTable | undefined): TopTable | null =>
   table ? { ...table, lines: table.lines.slice(0, TOP_LINES) } : null;
 
@@ -53,7 +66,7 @@ export function Overview() {
   const counts = usePolled(`counts ${chosen}`, COUNTS_EVERY_MS, async (signal) => {
     const [totals, series, blocked, names, clients] = await Promise.all([
       api.totals(chosen, signal),
-      api.series(chosen, signal),
+      seriesToShow(chosen, signal),
       api.top("blocked", chosen, TOP_LINES, signal),
       api.top("names", chosen, TOP_LINES, signal),
       api.top("clients", chosen, CLIENTS_MAX, signal),
@@ -98,7 +111,7 @@ export function Overview() {
       {counts.fault && counts.fault.kind === "refused" && <Notice tone="fault" fault={counts.fault} />}
       <section class="panel hero" aria-label="Requests over time">
         {data && <Figures totals={data.totals} clients={data.clients.lines.length} status={status.value} />}
-        {data && !nothing && <Chart series={data.series} />}
+        {data && !nothing && <SeriesChart series={data.series} until={new Date(data.totals.until)} />}
         {nothing && (
           <Empty title="No request yet in this range">
             Point a device at Tidegate and its requests show here within seconds.{" "}

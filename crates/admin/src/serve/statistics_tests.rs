@@ -12,7 +12,7 @@ async fn statistics_show_steps_and_rankings_and_one_client_alone() {
         house.record("www.example", Action::Pass);
     }
     house.record("ads.example", Action::Block);
-    let page: StatisticsPage = house.get("/api/statistics?range=week").await.json();
+    let page: StatisticsPage = house.get("/api/statistics?range=week&step=hour").await.json();
     assert_eq!((page.range.as_str(), page.step.as_str(), page.points.len()), ("week", "hour", 1));
     assert_eq!((page.total.passed, page.total.blocked), (3, 1));
     let last = page.points.last().unwrap();
@@ -59,7 +59,7 @@ async fn statistics_and_the_log_are_files_on_demand() {
         house.record(&format!("n{index}.example"), Action::Pass);
     }
     house.record("ads.example", Action::Block);
-    let series = house.get("/api/statistics?range=day&format=csv").await;
+    let series = house.get("/api/statistics?range=day&step=hour&format=csv").await;
     assert_eq!(series.header(CONTENT_TYPE), "text/csv; charset=utf-8; header=present");
     let named = "attachment; filename=\"tidegate-statistics-day.csv\"";
     assert_eq!(series.header(CONTENT_DISPOSITION), named);

@@ -24,6 +24,8 @@ use vocab::{Action, Door, Now, Source};
 use weekly_hours::CalendarStep;
 
 const DAY_S: i64 = 86_400;
+/// Up to this age of all counts, in seconds, a day is shown by the minute.
+const YOUNG_S: i64 = 4 * 3_600;
 /// Minutes that a series by the minute may have.
 const MINUTES_MAX: i64 = 720;
 
@@ -145,17 +147,20 @@ fn steps(
     begins: Option<i64>,
 ) -> Result<SeriesSteps> {
     let (from, to, usual) = span(query.range, now, begins.unwrap_or(now));
-    let mut step = query.step.unwrap_or(usual);
     let by_minute = matches!(
         query.series,
         StatisticSeries::All | StatisticSeries::One(StatisticDimension::Door, _)
     );
-    if step == StatisticStep::Minute && !(by_minute && to - from <= MINUTES_MAX * 60) {
-        step = StatisticStep::Hour;
-    }
     // Counting may have begun later than the range; and no step is drawn that is still to come.
     let from = from.max(begins.unwrap_or(from)).min(now);
     let to = to.min(now.saturating_add(1)).max(from);
+    // What has just begun has few hours to see, and no day.
+    let is_young = usual == StatisticStep::Hour && to - from <= YOUNG_S;
+    let usual = if is_young { StatisticStep::Minute } else { usual };
+    let mut step = query.step.unwrap_or(usual);
+    if step == StatisticStep::Minute && !(by_minute && to - from <= MINUTES_MAX * 60) {
+        step = StatisticStep::Hour;
+    }
     loop {
         let kept = match step.calendar() {
             Some(calendar) => oldest(connection, calendar)?.is_none_or(|oldest| {

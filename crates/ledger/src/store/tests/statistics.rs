@@ -110,7 +110,11 @@ fn a_day_counts_by_door_client_list_and_upstream() {
     let (mut store, _) = LedgerStore::open(folder.path(), NOON).unwrap();
     ask(&mut store, NOON - 2 * HOUR, Action::Pass);
     ask(&mut store, NOON, Action::Block);
-    let report = answer(&folder, &query(StatisticRange::Day), NOON + 900_000);
+    // By itself a ledger of two hours is shown by the minute.
+    let young = answer(&folder, &query(StatisticRange::Day), NOON + 900_000);
+    assert_eq!((young.step, young.points.len()), (StatisticStep::Minute, 136));
+    let by_hour = StatisticsQuery { step: Some(StatisticStep::Hour), ..query(StatisticRange::Day) };
+    let report = answer(&folder, &by_hour, NOON + 900_000);
     assert_eq!((report.step, report.points.len()), (StatisticStep::Hour, 3));
     let counted: Vec<_> =
         report.points.iter().map(|it| (it.counts.passed, it.counts.blocked, it.share)).collect();

@@ -1,0 +1,80 @@
+// A ranking of the statistics: share bars, of which each leads to the series of that one alone.
+
+import { count, percent, plural, printable, share, short } from "../format";
+import type { Dimension, Ranking } from "../statistics-model";
+import { Icon } from "./icons";
+import { Empty } from "./notice";
+
+const TITLES: Record<Dimension, string> = { client: "Clients", list: "Lists", door: "Doors", upstream: "Upstreams" };
+const EMPTY: Record<Dimension, string> = {
+  client: "No client was counted",
+  list: "No list decided anything",
+  door: "No request",
+  upstream: "No upstream was asked",
+};
+/** What a bar's darker part is. */
+const MARKED: Record<Dimension, string> = { client: "blocked", list: "blocked", door: "blocked", upstream: "failed" };
+
+export function RankingPanel(props: {
+  ranking: Ranking;
+  chosen: string | null;
+  name: (key: string) => string;
+  href: (key: string | null) => string;
+  file: string;
+}) {
+  const { ranking, chosen, name, href, file } = props;
+  const { by, lines, others, more } = ranking;
+  const requests = (line: { passed: number; blocked: number }): number => line.passed + line.blocked;
+  const all = lines.reduce((sum, line) => sum + requests(line), requests(others));
+  const most = lines[0] ? requests(lines[0]) : 0;
+  const marked = (line: { blocked: number; failed: number }): number => (by === "upstream" ? line.failed : line.blocked);
+  return (
+    <section class="panel" aria-labelledby={`ranking-${by}`}>
+      <div class="panel-head">
+        <h2 class="panel-title" id={`ranking-${by}`}>
+          {TITLES[by]}
+        </h2>
+        {lines.length > 0 && (
+          <a class="button button-bare button-square" href={file} download aria-label={`${TITLES[by]} as CSV`} title={`${TITLES[by]} as CSV`}>
+            <Icon name="download" />
+          </a>
+        )}
+      </div>
+      {lines.length === 0 && <Empty title={EMPTY[by]} />}
+      {lines.length > 0 && (
+        <ol class="bars">
+          {lines.map((line) => {
+            const text = name(line.key);
+            const is = line.key === chosen;
+            const part = marked(line);
+            return (
+              <li key={line.key}>
+                <a class="bar ranked" href={href(is ? null : line.key)} aria-current={is ? "true" : undefined} title={printable(line.key)}>
+                  <span class="bar-name">{text}</span>
+                  <span class="bar-count">
+                    <span class="unseen">{count(requests(line))}</span>
+                    <span aria-hidden="true">{short(requests(line))}</span> <span class="bar-share">{percent(share(requests(line), all))}</span>
+                  </span>
+                  <svg class="bar-track" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+                    <rect class="bar-all" width={share(requests(line), most) * 100} height="4" />
+                    <rect class="bar-blocked" width={share(part, most) * 100} height="4" />
+                  </svg>
+                  {part > 0 && part < requests(line) && (
+                    <span class="unseen">
+                      , {percent(share(part, requests(line)))} of them {MARKED[by]}
+                    </span>
+                  )}
+                </a>
+              </li>
+            );
+          })}
+        </ol>
+      )}
+      {requests(others) > 0 && (
+        <p class="panel-note">
+          {more > 0 ? `${plural(more, "other")} and what is not kept one by one` : "All others together"}: {count(requests(others))}
+        </p>
+      )}
+    </section>
+  );
+}
