@@ -65,6 +65,7 @@ mod signer;
 mod splice;
 mod splice_browser;
 mod start_and_stop;
+mod statistics;
 mod structured_errors;
 mod subscriptions;
 mod taken_over;
