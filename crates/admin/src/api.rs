@@ -19,6 +19,7 @@ pub(crate) mod pools;
 pub(crate) mod profiles;
 mod replay;
 mod request_export;
+mod request_rows;
 mod requests;
 pub(crate) mod session;
 mod sessions;

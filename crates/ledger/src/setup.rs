@@ -48,7 +48,7 @@ pub struct StatisticsSettings {
     pub keep_days: Text<TimeSpan>,
     /// Time for which counts by the month are kept. Default 3650d, from 366d to 36500d.
     pub keep_months: Text<TimeSpan>,
-    /// Whether requests are counted for each client (`each`) or for none (`none`). With
+    /// Clients for which requests are counted: for `each`, or for `none`. With
     /// `ledger.keep: 0` there are none in any case, and `ledger.anonymise` counts networks. What is
     /// there of clients goes at once. Default each.
     pub clients: StatisticClients,
@@ -57,7 +57,7 @@ pub struct StatisticsSettings {
     pub time_zone: String,
 }
 
-/// Whether statistics count for single clients.
+/// Clients that statistics count for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StatisticClients {

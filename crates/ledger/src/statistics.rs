@@ -91,7 +91,7 @@ pub enum StatisticSeries {
     /// Everybody's.
     #[default]
     All,
-    /// Those of one door, client, list or upstream.
+    /// Requests of one door, client, list or upstream.
     One(StatisticDimension, String),
 }
 
@@ -102,9 +102,9 @@ pub struct StatisticsQuery {
     pub range: StatisticRange,
     /// Step of the series; chosen by the range if none is given, and where it would be too fine.
     pub step: Option<StatisticStep>,
-    /// Whose requests are counted over time.
+    /// Requests that are counted over time.
     pub series: StatisticSeries,
-    /// What is ranked.
+    /// Rankings that are wanted.
     pub rankings: Vec<StatisticDimension>,
     /// Lines of a ranking, at most [`crate::LIMIT_MAX`].
     pub limit: usize,
@@ -132,9 +132,9 @@ pub struct StatisticsReport {
 /// One step of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StatisticPoint {
-    /// Its start, in milliseconds since 1970.
+    /// Start, in milliseconds since 1970.
     pub at_ms: u64,
-    /// Its end, which may be still to come.
+    /// End, which may be still to come.
     pub until_ms: u64,
     /// Part of it that is counted, 0 to 1: less than all for the step that is not over yet, and
     /// for the one in which counting began.
@@ -143,7 +143,7 @@ pub struct StatisticPoint {
     pub counts: StatisticCounts,
 }
 
-/// Those with most requests.
+/// Ranking by requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatisticRanking {
     /// By what it ranks.
@@ -152,7 +152,7 @@ pub struct StatisticRanking {
     pub lines: Vec<StatisticLine>,
     /// Requests of all that have no line.
     pub others: StatisticCounts,
-    /// How many have a name and no line.
+    /// Number of those that have a name and no line.
     pub more: usize,
 }
 
@@ -168,11 +168,11 @@ pub struct StatisticLine {
 /// Counts of one upstream since the program began, as its part keeps them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamCount {
-    /// Its name: of a resolver, or of a pool's server behind the pool's.
+    /// Name: of a resolver, or of a pool's server behind the pool's.
     pub name: String,
     /// Questions or requests that it was sent.
     pub sent: u64,
-    /// Those that it failed.
+    /// Questions or requests that it failed.
     pub failed: u64,
     /// Microseconds that its answers took together.
     pub took_us: u64,
@@ -265,7 +265,7 @@ impl FromStr for StatisticStep {
 }
 
 impl StatisticRange {
-    /// Those with a name, from short to long.
+    /// Ranges with a name, from short to long.
     pub const NAMED: [Self; 6] =
         [Self::Hour, Self::Day, Self::Week, Self::Month, Self::Year, Self::All];
 

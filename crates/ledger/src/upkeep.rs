@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use weekly_hours::CalendarStep;
 
-/// How often it is looked for what is to be folded or past its time.
+/// Pause between two looks for what is to be folded or past its time.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
-/// How often upstreams are asked for their counts, and how many are counted.
+/// Pause between two readings of upstreams, and the most that are counted.
 const UPSTREAMS_EVERY: Duration = Duration::from_secs(1);
 const UPSTREAMS_MAX: usize = 1_024;
 /// Longest name of an upstream that is stored, in bytes.
@@ -69,14 +69,14 @@ impl StatisticsTerms {
 
     /// The start of the hour of a moment, in seconds since 1970.
     pub(crate) fn hour(&self, unix_ms: u64) -> i64 {
-        self.zone.zone().step_start(CalendarStep::Hour, (unix_ms / 1000) as i64)
+        self.zone.zone().step_start(CalendarStep::Hour, (unix_ms / 1000).cast_signed())
     }
 }
 
 /// The upkeep of statistics.
 pub(crate) struct StatisticsUpkeep {
     look_at: Instant,
-    /// How clients that were counted earlier stand in the file.
+    /// Form in which clients that were counted earlier stand in the file.
     anonymised: AnonymiseMode,
 }
 
@@ -122,17 +122,17 @@ impl StatisticsUpkeep {
     }
 }
 
-/// What upstreams were sent, and how much of it is stored.
+/// Counts of upstreams, and how much of them is stored.
 #[derive(Default)]
 pub(crate) struct UpstreamSums {
     stored: HashMap<String, UpstreamCount, RandomState>,
-    /// What was read last, until it is stored.
+    /// Counts that were read last, until they are stored.
     read: Option<Vec<UpstreamCount>>,
     read_at: Option<Instant>,
 }
 
 impl UpstreamSums {
-    /// What was counted since what is stored; of one whose counts began anew, all of it.
+    /// Counts since those that are stored; of an upstream whose counts began anew, all of them.
     pub(crate) fn since_stored(
         &mut self,
         source: Option<&Arc<dyn UpstreamCounts>>,

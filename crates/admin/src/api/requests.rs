@@ -1,9 +1,9 @@
 //! Rows of the request log.
 
 use super::request_export::{self, ROWS_MAX as FILE_ROWS_MAX};
+use super::request_rows::{page, shape};
 use super::{ApiRequest, ApiState};
-use crate::iso::iso;
-use crate::model::{ApiProblem, InspectedList, RequestPage, RequestRow, RequestsQuery, RuleInfo};
+use crate::model::{ApiProblem, InspectedList, RequestPage, RequestRow, RequestsQuery};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
 use crate::table_export::ExportFormat;
@@ -11,9 +11,9 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use ledger::{LogRow, ReadError, RowCause, RowFilter, RowPage};
+use ledger::RowFilter;
 use std::sync::Arc;
-use vocab::{Action, CacheUse, Door, RequestNumber};
+use vocab::{Action, Door, RequestNumber};
 
 /// Rows of a page, if none are asked for.
 const ROWS_DEFAULT: u32 = 50;
@@ -39,14 +39,6 @@ pub(crate) async fn requests(
     Ok(Json(RequestPage { rows, next_before: page.next }).into_response())
 }
 
-/// A page of the rows that a filter finds.
-pub(super) fn page(app: &ApiState, filter: &RowFilter, limit: usize) -> Result<RowPage, ReadError> {
-    match numbered(app, filter, limit)? {
-        Some(page) => Ok(page),
-        None => app.ledger.rows(filter, limit),
-    }
-}
-
 /// Bodies that pages posted to blocked hosts, of clients that `pixel.inspect` names.
 #[utoipa::path(get, path = "/api/inspected", responses(
     (status = 200, body = InspectedList), (status = 401, body = ApiProblem)
@@ -56,26 +48,6 @@ pub(crate) async fn inspected(
     _asked: ApiRequest,
 ) -> Result<Json<InspectedList>, ApiRefusal> {
     Ok(Json(InspectedList { bodies: app.ask(|app| app.control.inspected()).await? }))
-}
-
-/// The rows of a request's number, if the filter is one and there are such rows: the number that a
-/// block page shows is the request's moment, and stands in no column.
-fn numbered(
-    app: &ApiState,
-    filter: &RowFilter,
-    limit: usize,
-) -> Result<Option<RowPage>, ReadError> {
-    let Ok(number) = filter.text.parse::<RequestNumber>() else { return Ok(None) };
-    if filter.before.is_some() {
-        return Ok(None);
-    }
-    let mut rows = app.ledger.rows_at(number.unix_ms())?;
-    rows.retain(|row| {
-        filter.door.is_none_or(|door| row.door == door)
-            && filter.action.is_none_or(|action| row.action == action)
-    });
-    rows.truncate(limit);
-    Ok((!rows.is_empty()).then_some(RowPage { rows, next: None }))
 }
 
 /// One row of the request log, by its `id` or by the number that a block page shows.
@@ -147,57 +119,4 @@ fn filter(query: &RequestsQuery) -> Result<RowFilter, ApiRefusal> {
     };
     let text = query.filter.as_deref().unwrap_or_default().trim().to_owned();
     Ok(RowFilter { text, door, action, before: query.before })
-}
-
-/// A row as it is shown.
-pub(super) fn shape(row: LogRow) -> RequestRow {
-    let (cause, rule) = match row.cause {
-        RowCause::NoRule => ("none", None),
-        RowCause::Rule { list, line, text } => ("rule", Some(RuleInfo { list, line, text })),
-        RowCause::Paused => ("paused", None),
-        RowCause::NotAsked => ("not_asked", None),
-        RowCause::Unlisted => ("unlisted", None),
-        RowCause::ByHand => ("by_hand", None),
-        RowCause::OtherBlocker => ("other_blocker", None),
-    };
-    let caching = Some(row.caching).filter(|it| it.outcome != CacheUse::NotAsked);
-    RequestRow {
-        id: row.id,
-        number: RequestNumber::at(row.at_ms).to_string(),
-        at: iso(row.at_ms),
-        door: row.door.as_str().into(),
-        client: row.client.to_string(),
-        subject: row.subject,
-        kind: row.kind.to_string(),
-        action: row.action.as_str().into(),
-        cause: cause.into(),
-        rule,
-        source: row.source.as_str().into(),
-        cache: caching.map(|it| it.outcome.word().into()),
-        not_stored: row.caching.not_stored.map(|why| why.word().into()),
-        cache_text: caching.map(|it| it.to_string()),
-        status: row.status,
-        status_text: status_text(row.door, row.status),
-        bytes: row.bytes,
-        took_us: row.duration_us,
-    }
-}
-
-/// A status for people: a DNS response code by its name (IANA DNS parameters), an HTTP status by
-/// its number.
-fn status_text(door: Door, status: u16) -> String {
-    if door != Door::Dns {
-        return status.to_string();
-    }
-    let name = match status {
-        0 => "NOERROR",
-        1 => "FORMERR",
-        2 => "SERVFAIL",
-        3 => "NXDOMAIN",
-        4 => "NOTIMP",
-        5 => "REFUSED",
-        16 => "BADVERS",
-        other => return format!("RCODE{other}"),
-    };
-    name.into()
 }

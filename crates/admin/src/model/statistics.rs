@@ -15,7 +15,7 @@ pub struct StatisticsQuery {
     /// End, in milliseconds since 1970; now if left out.
     pub to: Option<u64>,
     /// Step of the series: `minute`, `hour`, `day` or `month`. Chosen by the range if left out; a
-    /// coarser one is taken where this one is not kept for so long, or would be more than 800 steps.
+    /// coarser one is taken where this one is not kept for so long, or is more than 800 steps.
     pub step: Option<String>,
     /// Only requests of this client. One of `client`, `list`, `door` and `upstream` at most: counts
     /// are kept for each by itself.
@@ -26,8 +26,8 @@ pub struct StatisticsQuery {
     pub door: Option<String>,
     /// Only what this upstream was sent: a resolver's name, or a pool's and its server's.
     pub upstream: Option<String>,
-    /// What is ranked: `client`, `list`, `door` or `upstream`; all four if left out. In a file this
-    /// ranking alone, and the series if it is left out.
+    /// Ranking that is wanted: `client`, `list`, `door` or `upstream`; all four if left out. In a
+    /// file this ranking alone, and the series if it is left out.
     pub by: Option<String>,
     /// Lines of a ranking, 1 to 500; 20 if left out.
     pub limit: Option<u32>,
@@ -63,7 +63,7 @@ pub struct StatisticsPage {
 pub struct StatisticKey {
     /// `client`, `list`, `door` or `upstream`.
     pub by: String,
-    /// Its address, name or word.
+    /// Address, name or word.
     pub key: String,
 }
 
@@ -89,7 +89,7 @@ pub struct CountInfo {
 pub struct StatisticsPoint {
     /// Start of the step.
     pub at: String,
-    /// Its end, which may be still to come.
+    /// End, which may be still to come.
     pub until: String,
     /// Part of it that is counted, 0 to 1: less than 1 for the step that is not over yet, and for
     /// the one in which counting began.
@@ -99,7 +99,7 @@ pub struct StatisticsPoint {
     pub counts: CountInfo,
 }
 
-/// Those with most requests.
+/// Ranking by requests.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RankingInfo {
     /// `client`, `list`, `door` or `upstream`.
@@ -108,7 +108,7 @@ pub struct RankingInfo {
     pub lines: Vec<RankingLine>,
     /// Requests of all that have no line: beyond `limit`, or beyond what is kept one by one.
     pub others: CountInfo,
-    /// How many are beyond `limit`.
+    /// Number of those beyond `limit`.
     pub more: u64,
 }
 

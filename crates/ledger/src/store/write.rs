@@ -34,9 +34,9 @@ pub(crate) struct RowBatch<'b> {
     pub(crate) minute: u64,
     /// The start of the hour of the zone in which to count it, in seconds since 1970.
     pub(crate) hour: i64,
-    /// Whether single clients are counted by the hour.
+    /// Clients that are counted by the hour.
     pub(crate) clients: CountedClients,
-    /// What upstreams were sent since the last batch that was stored.
+    /// Counts of upstreams since the last batch that was stored.
     pub(crate) upstreams: &'b [UpstreamCount],
     /// Part of a client's address that is stored.
     pub(crate) anonymise: AnonymiseMode,

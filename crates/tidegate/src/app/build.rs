@@ -107,7 +107,6 @@ pub(super) fn start(
     // Token, ledger and keys have been made meanwhile.
     app.private.refresh();
     app.subscribe(plan, app.started).map_err(|why| cannot(&why))?;
-    app.count_upstreams();
     Ok((app, origin))
 }
 

@@ -33,6 +33,7 @@ impl RunningApp {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         self.apply(&mut running, plan)?;
         self.start_timers(&running.doors);
+        self.count_upstreams();
         Ok(())
     }
 

@@ -42,7 +42,7 @@ pub(crate) struct BackfillTerms<'z> {
     pub(crate) zone: &'z ScheduleZone,
     /// Part of a client's address that is stored.
     pub(crate) anonymise: AnonymiseMode,
-    /// Whether clients are counted at all.
+    /// Clients that are counted.
     pub(crate) clients: super::tidy::CountedClients,
 }
 

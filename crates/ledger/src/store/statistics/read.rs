@@ -69,7 +69,9 @@ pub(in crate::store) fn statistics(
         }
     }
     let mut total = StatisticCounts::default();
-    points.iter().for_each(|point| total.add(&point.counts));
+    for point in &points {
+        total.add(&point.counts);
+    }
     let ranked = whole_hours(&steps, zone);
     let ranking = |dimension: &StatisticDimension| {
         ranking(connection, &ranked, *dimension, query.limit.min(LIMIT_MAX))
@@ -345,7 +347,7 @@ fn add_minutes(
     Ok(())
 }
 
-/// Those with most requests.
+/// Ranking by requests.
 fn ranking(
     connection: &Connection,
     steps: &SeriesSteps,
@@ -379,7 +381,9 @@ fn ranking(
         other.requests().cmp(&one.requests()).then_with(|| a.cmp(b))
     });
     let rest = ranked.split_off(limit.min(ranked.len()));
-    rest.iter().for_each(|(_, counts)| others.add(counts));
+    for (_, counts) in &rest {
+        others.add(counts);
+    }
     let line = |(key, counts)| StatisticLine { key, counts };
     Ok(StatisticRanking {
         dimension,

@@ -1,4 +1,4 @@
-//! What leaves the statistics: steps past their time, and clients that are not to be in them.
+//! Retention of statistics: steps past their time, and clients that are not to be in them, leave.
 //!
 //! A step goes when it was folded and its time is over. Clients go at once where the settings say
 //! so, and become their networks where addresses are to be anonymised from now on. Called by the
