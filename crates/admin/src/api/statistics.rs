@@ -15,7 +15,8 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use ledger::{
-    StatisticCounts, StatisticDimension, StatisticRange, StatisticSeries, StatisticsReport,
+    StatisticCounts, StatisticDimension, StatisticPoint, StatisticRange, StatisticRanking,
+    StatisticSeries, StatisticsReport,
 };
 use std::sync::Arc;
 use vocab::{Door, Now};
@@ -47,7 +48,7 @@ pub(crate) async fn statistics(
     let report = app.ask(move |app| app.ledger.statistics(&query, asked.now)).await??;
     match format {
         None => Ok(Json(page(report, range, only)).into_response()),
-        Some(format) => file(&report, format, range, words.by.is_some()),
+        Some(format) => file(&report, format, range),
     }
 }
 
@@ -150,13 +151,13 @@ fn page(
 ) -> StatisticsPage {
     let line =
         |line: ledger::StatisticLine| RankingLine { key: line.key, counts: counts(&line.counts) };
-    let ranking = |it: ledger::StatisticRanking| RankingInfo {
+    let ranking = |it: StatisticRanking| RankingInfo {
         by: it.dimension.as_str().into(),
         lines: it.lines.into_iter().map(line).collect(),
         others: counts(&it.others),
         more: it.more as u64,
     };
-    let point = |point: ledger::StatisticPoint| StatisticsPoint {
+    let point = |point: StatisticPoint| StatisticsPoint {
         at: iso(point.at_ms),
         until: iso(point.until_ms),
         share: point.share,
@@ -185,42 +186,45 @@ fn file(
     report: &StatisticsReport,
     format: ExportFormat,
     range: StatisticRange,
-    is_ranked: bool,
 ) -> Result<Response, ApiRefusal> {
     let range = if range.as_str().is_empty() { "range" } else { range.as_str() };
-    let (name, bytes) = match report.rankings.first().filter(|_| is_ranked) {
+    let (name, bytes) = match report.rankings.first() {
         Some(ranking) => {
-            let by = ranking.dimension.as_str();
-            let lines = ranking.lines.iter().map(|line| (line.key.as_str(), &line.counts));
-            let others = Some((OTHERS, &ranking.others));
-            let others = others.filter(|(_, counts)| **counts != StatisticCounts::default());
-            let row = |(key, counts): (&str, &StatisticCounts)| {
-                let mut cells = vec![ExportCell::text(by), ExportCell::text(key.to_owned())];
-                cells.extend(cells_of(counts));
-                cells
-            };
-            let mut table = TableExport::new(format, RANKING_COLUMNS);
-            (format!("tidegate-{by}s-{range}"), table.rows(lines.chain(others).map(row)))
+            (format!("tidegate-{}s-{range}", ranking.dimension.as_str()), ranked(ranking, format))
         }
-        None => {
-            let row = |point: &ledger::StatisticPoint| {
-                let mut cells = vec![
-                    ExportCell::text(iso(point.at_ms)),
-                    ExportCell::text(iso(point.until_ms)),
-                    ExportCell::Share(point.share),
-                ];
-                cells.extend(cells_of(&point.counts));
-                cells
-            };
-            let mut table = TableExport::new(format, SERIES_COLUMNS);
-            (format!("tidegate-statistics-{range}"), table.rows(report.points.iter().map(row)))
-        }
+        None => (format!("tidegate-statistics-{range}"), over_time(&report.points, format)),
     };
     let bytes = bytes.map_err(|why| {
         let remedy = "ask for JSON, and report this";
         ApiRefusal::new(StatusCode::INTERNAL_SERVER_ERROR, why.to_string(), remedy)
     })?;
     Ok(format.attachment(&name, Body::from(bytes)))
+}
+
+fn ranked(ranking: &StatisticRanking, format: ExportFormat) -> Result<Vec<u8>, csv::Error> {
+    let row = |key: &str, counts: &StatisticCounts| {
+        let mut cells =
+            vec![ExportCell::text(ranking.dimension.as_str()), ExportCell::text(key.to_owned())];
+        cells.extend(cells_of(counts));
+        cells
+    };
+    let lines = ranking.lines.iter().map(|line| row(&line.key, &line.counts));
+    let others = Some(&ranking.others).filter(|counts| **counts != StatisticCounts::default());
+    let others = others.map(|counts| row(OTHERS, counts));
+    TableExport::new(format, RANKING_COLUMNS).rows(lines.chain(others))
+}
+
+fn over_time(points: &[StatisticPoint], format: ExportFormat) -> Result<Vec<u8>, csv::Error> {
+    let row = |point: &StatisticPoint| {
+        let mut cells = vec![
+            ExportCell::text(iso(point.at_ms)),
+            ExportCell::text(iso(point.until_ms)),
+            ExportCell::Share(point.share),
+        ];
+        cells.extend(cells_of(&point.counts));
+        cells
+    };
+    TableExport::new(format, SERIES_COLUMNS).rows(points.iter().map(row))
 }
 
 fn cells_of(counts: &StatisticCounts) -> [ExportCell<'static>; 6] {

@@ -77,7 +77,7 @@ async fn statistics_and_the_log_are_files_on_demand() {
     assert!(lines[1].contains(",ads.example,AAAA,block,rule,starter,12,||ads.example^,"));
     assert!(lines[1235].contains(",n0.example,"));
     let few = house.get("/api/requests?format=jsonl&limit=600&filter=n").await;
-    assert_eq!(few.body.iter().filter(|byte| **byte == b'\n').count(), 600);
+    assert_eq!(String::from_utf8(few.body.to_vec()).unwrap().lines().count(), 600);
     let none = house.get("/api/requests?format=csv&filter=nobody.invalid").await;
     assert_eq!(String::from_utf8(none.body.to_vec()).unwrap().lines().count(), 1);
     let page: RequestPage = house.get("/api/requests?format=json").await.json();
