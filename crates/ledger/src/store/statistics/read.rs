@@ -164,12 +164,12 @@ fn steps(
         step = StatisticStep::Hour;
     }
     loop {
-        let kept = match step.calendar() {
-            Some(calendar) => oldest(connection, calendar)?.is_none_or(|oldest| {
-                from >= oldest || begins.is_some_and(|begins| begins >= oldest)
-            }),
-            None => true,
+        let oldest = match step.calendar() {
+            Some(calendar) => oldest(connection, calendar)?,
+            None => Some(oldest_minute(connection)?.unwrap_or(i64::MAX)),
         };
+        let kept = oldest
+            .is_none_or(|oldest| from >= oldest || begins.is_some_and(|begins| begins >= oldest));
         if (kept || step == StatisticStep::Month)
             && let Some(bounds) = bounds(step, zone, from, to)
         {
@@ -218,6 +218,13 @@ const fn usual_step(seconds: i64) -> StatisticStep {
 fn oldest(connection: &Connection, step: CalendarStep) -> Result<Option<i64>> {
     let oldest = "SELECT at FROM statistic_steps WHERE span = ?1 ORDER BY at LIMIT 1";
     connection.prepare_cached(oldest)?.query_row([span_code(step)], |row| row.get(0)).optional()
+}
+
+/// The oldest minute of the chart.
+fn oldest_minute(connection: &Connection) -> Result<Option<i64>> {
+    let oldest: Option<i64> =
+        connection.query_row("SELECT min(minute) FROM minutes", [], |row| row.get(0))?;
+    Ok(oldest.map(|minute| minute.saturating_mul(60)))
 }
 
 /// The start of each step from one moment to another, and the end of the last; none if they are

@@ -340,6 +340,10 @@ fn rows_of_an_older_file_are_counted_once_however_often_it_is_killed() {
     // The last minute of before is left out where it may have been written by others.
     assert_eq!((report.total.blocked, report.total.passed), (400 - 2, 140));
     assert_eq!(report.total.bytes, 120 * 540);
+    // Two hours whose minutes are gone are shown by the hour.
+    let old = StatisticRange::Between { from_ms: NOON, to_ms: NOON + 2 * HOUR };
+    let old = answer(&folder, &query(old), now);
+    assert_eq!((old.step, old.total.blocked), (StatisticStep::Hour, 4));
     let clients = ranked(&report, StatisticDimension::Client);
     assert_eq!(clients[0], ("192.168.1.0".into(), 400));
     assert_eq!(ranked(&report, StatisticDimension::List), [("ads".into(), 400)]);
