@@ -92,6 +92,7 @@ pub(crate) const PROGRAM: &[&str] = &[
     "scripting",
     "wasm-filters",
     "config",
+    "config-history",
     "config-imports",
     "admin",
     "line-console",

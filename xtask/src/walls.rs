@@ -344,6 +344,14 @@ pub(crate) const WALLS: &[Wall] = &[
         purity: Purity::Free,
     },
     Wall {
+        name: "config-history",
+        folder: "crates/config-history",
+        floor: 4,
+        may: &["config", "admin", "durable-file"],
+        never: &[RUN_TIME, TLS, HTTP],
+        purity: Purity::Free,
+    },
+    Wall {
         name: "config-imports",
         folder: "crates/config-imports",
         floor: 4,

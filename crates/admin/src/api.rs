@@ -8,6 +8,7 @@ mod audit;
 pub(crate) mod audited;
 pub(crate) mod changes;
 mod clients;
+mod configuration;
 pub(crate) mod counts;
 pub(crate) mod health;
 pub(crate) mod list_changes;
@@ -32,6 +33,7 @@ mod users;
 pub(crate) mod why;
 
 pub(crate) use crate::api_request::ApiRequest;
+use crate::configuration::ConfigurationFiles;
 use crate::control::ProgramControl;
 use crate::gate::AuthGate;
 use crate::one_time_tokens::OneTimeTokens;
@@ -52,6 +54,7 @@ const QUESTIONS_MAX: usize = 4;
 /// Holds what the handlers share.
 pub(crate) struct ApiState {
     pub(crate) control: Arc<dyn ProgramControl>,
+    pub(crate) configuration: Arc<dyn ConfigurationFiles>,
     pub(crate) ledger: Ledger,
     pub(crate) gate: AuthGate,
     pub(crate) clock: fn() -> Now,
@@ -62,12 +65,14 @@ pub(crate) struct ApiState {
 impl ApiState {
     pub(crate) fn new(
         control: Arc<dyn ProgramControl>,
+        configuration: Arc<dyn ConfigurationFiles>,
         ledger: Ledger,
         gate: AuthGate,
         clock: fn() -> Now,
     ) -> Self {
         let questions = Arc::new(Semaphore::new(QUESTIONS_MAX));
-        Self { control, ledger, gate, clock, once: OneTimeTokens::default(), questions }
+        let once = OneTimeTokens::default();
+        Self { control, configuration, ledger, gate, clock, once, questions }
     }
 
     /// Runs what may block on a thread made for that.
@@ -177,6 +182,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(settings::config))
         .routes(routes!(settings::setting))
         .routes(routes!(settings::change_settings))
+        .merge(configuration::routes())
         .routes(routes!(changes::update_lists))
         .routes(routes!(changes::pause))
         .routes(routes!(changes::resume))

@@ -3,6 +3,7 @@
 //! The API knows no door and no configuration: it asks here. Methods may block (a reload reads and
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
+use crate::change_author::ChangeAuthor;
 use crate::model::{
     CachePage, ClientTrust, ConfigText, DeviceInfo, DnsCacheInfo, InspectedInfo, ListInfo,
     ListUpdateOutcome, NewServer, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo, ProfileTable,
@@ -78,18 +79,30 @@ pub trait ProgramControl: Send + Sync + 'static {
 
     /// Changes settings in the configuration's file, all or none, and takes it over as a reload
     /// does; or says why not, and changes nothing.
-    fn change_settings(&self, changes: &[SettingEdit]) -> Result<ReloadOutcome, SettingsRefusal>;
+    fn change_settings(
+        &self,
+        changes: &[SettingEdit],
+        author: &ChangeAuthor,
+    ) -> Result<ReloadOutcome, SettingsRefusal>;
 
     /// Adds a list, removes one that was added so, or switches one off or on, and takes that over
     /// as a reload does; or says why not, and changes nothing.
-    fn change_lists(&self, change: &ListChange) -> Result<ReloadOutcome, SettingsRefusal>;
+    fn change_lists(
+        &self,
+        change: &ListChange,
+        author: &ChangeAuthor,
+    ) -> Result<ReloadOutcome, SettingsRefusal>;
 
     /// Profiles and groups of clients.
     fn profiles(&self) -> Result<ProfileTable, SettingsRefusal>;
 
     /// Makes, changes or takes away a profile or group, unless they were changed since they were
     /// read, and takes that over as a reload does; or says why not, and changes nothing.
-    fn change_profiles(&self, change: &ProfileChange) -> Result<ReloadOutcome, SettingsRefusal>;
+    fn change_profiles(
+        &self,
+        change: &ProfileChange,
+        author: &ChangeAuthor,
+    ) -> Result<ReloadOutcome, SettingsRefusal>;
 
     /// Returns what is known of the devices with these addresses, in their order.
     fn devices(&self, clients: &[IpAddr], now: Now) -> Vec<DeviceInfo>;
@@ -102,7 +115,11 @@ pub trait ProgramControl: Send + Sync + 'static {
     fn replay(&self, order: &ReplayOrder) -> Result<ReplayOutcome, SettingsRefusal>;
 
     /// Replaces own rules, unless they were changed since they were read, and puts them in force.
-    fn set_own_rules(&self, sent: &OwnRulesUpdate) -> Result<ReloadOutcome, SettingsRefusal>;
+    fn set_own_rules(
+        &self,
+        sent: &OwnRulesUpdate,
+        author: &ChangeAuthor,
+    ) -> Result<ReloadOutcome, SettingsRefusal>;
 
     /// Returns what a list of these rules would hold.
     fn check_rules(&self, text: &str) -> ListInfo;

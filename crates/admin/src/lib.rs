@@ -8,7 +8,10 @@
 mod api;
 mod api_request;
 mod assets;
+mod author;
 mod caller;
+mod change_author;
+mod configuration;
 mod console_settings;
 mod control;
 mod credentials;
@@ -34,6 +37,8 @@ mod table_export;
 mod tests;
 mod token;
 
+pub use change_author::ChangeAuthor;
+pub use configuration::{ConfigurationFiles, FilesRefusal};
 pub use console_settings::{
     ConsoleChoice, ConsolePlace, ConsolePlaceError, ConsoleSettings, ConsoleTrust,
 };

@@ -8,6 +8,7 @@
 mod accounts;
 mod cache_index;
 mod clients;
+mod configuration;
 mod inspected;
 mod list_changes;
 mod list_text;
@@ -34,6 +35,11 @@ pub use self::cache_index::{
 pub use self::clients::{
     ActivityQuery, ClientActivity, ClientHold, ClientInfo, ClientTable, ClientTrust, ClientsTrust,
     DeviceInfo,
+};
+pub use self::configuration::{
+    ApplyOutcome, ApplyRequest, ChangeDetails, ChangeInfo, ChangeList, ChangedText, CheckDraft,
+    CheckedDraft, ConfigFileInfo, ConfigFileList, DraftDifference, DraftFile, EditDraft,
+    EditedDraft, FilesProblem, PlacedProblem, RestoreRequest, WrittenValueInfo,
 };
 pub use self::inspected::{InspectedInfo, InspectedList};
 pub use self::list_changes::{ListName, ListSwitch, NewList, OwnRules, OwnRulesUpdate, RulesText};

@@ -8,6 +8,7 @@ use crate::api::state::ApiText;
 use crate::api::{self, ApiRequest, ApiState};
 use crate::api_request::AdminScheme;
 use crate::assets;
+use crate::configuration::ConfigurationFiles;
 use crate::control::ProgramControl;
 use crate::credentials::CredentialStore;
 use crate::gate::AuthGate;
@@ -39,6 +40,8 @@ const BODY_BYTES_MAX: usize = 16 << 10;
 pub struct AdminParts {
     /// The running program.
     pub control: Arc<dyn ProgramControl>,
+    /// The configuration's files.
+    pub configuration: Arc<dyn ConfigurationFiles>,
     /// The ledger.
     pub ledger: Ledger,
     /// The token.
@@ -73,7 +76,8 @@ impl Admin {
         let (credentials, troubles) =
             CredentialStore::open(&parts.state_dir, parts.token, parts.metrics_token, now);
         let gate = AuthGate::new(credentials, listening, hosts);
-        let app = Arc::new(ApiState::new(parts.control, parts.ledger, gate, parts.clock));
+        let AdminParts { control, configuration, ledger, clock, .. } = parts;
+        let app = Arc::new(ApiState::new(control, configuration, ledger, gate, clock));
         let (guarded, mut description) = api::guarded().split_for_parts();
         let (open, open_description) = api::open().split_for_parts();
         description.merge(open_description);
@@ -185,6 +189,10 @@ async fn as_json(response: Response) -> Response {
 
 #[cfg(test)]
 mod account_tests;
+#[cfg(test)]
+mod configuration_tests;
+#[cfg(test)]
+mod files_house;
 #[cfg(test)]
 mod health_tests;
 #[cfg(test)]

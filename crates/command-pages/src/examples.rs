@@ -179,6 +179,17 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
         )],
     ),
     ("ctl config", &[of_line("tidegate ctl config", "The configuration that runs")]),
+    (
+        "ctl config history",
+        &[of_line("tidegate ctl config history", "Who changed what in the configuration, and why")],
+    ),
+    (
+        "ctl config restore",
+        &[of_line(
+            "tidegate ctl config restore 12 --why 'names did not resolve'",
+            "The files as they were before change 12",
+        )],
+    ),
     ("ctl get", &[of_line("tidegate ctl get dns.cache", "One section, defaults included")]),
     ("ctl set", &[of_line("tidegate ctl set dns.cache.size 128MiB", "A larger cache, at once")]),
     ("ctl unset", &[of_line("tidegate ctl unset dns.cache.size", "The default again")]),

@@ -4,6 +4,7 @@
 //! else may be set once. Called by [`crate::parse`], before the settings are looked at.
 
 use crate::FileComplaint;
+use crate::draft::DraftTexts;
 use crate::made::MadeSettings;
 use crate::sources::SourceFiles;
 use crate::yaml::{self, TextPosition, YamlEntry, YamlNode, YamlValue};
@@ -18,6 +19,7 @@ const FILES_MAX: usize = 256;
 pub(crate) fn take_in(
     tree: &mut YamlNode,
     main: &Path,
+    drafts: &DraftTexts,
     sources: &mut SourceFiles,
 ) -> Result<(), Vec<FileComplaint>> {
     let base = main.parent().unwrap_or(Path::new(""));
@@ -34,7 +36,7 @@ pub(crate) fn take_in(
         match files {
             Ok(files) => {
                 for file in files {
-                    complaints.extend(take_file(tree, file, sources));
+                    complaints.extend(take_file(tree, file, drafts, sources));
                 }
             }
             Err(why) => complaints.push(sources.place(position, why)),
@@ -85,10 +87,16 @@ pub(crate) fn take_made(
 }
 
 /// Takes one file in; every fault of it.
-fn take_file(tree: &mut YamlNode, file: PathBuf, sources: &mut SourceFiles) -> Vec<FileComplaint> {
+fn take_file(
+    tree: &mut YamlNode,
+    file: PathBuf,
+    drafts: &DraftTexts,
+    sources: &mut SourceFiles,
+) -> Vec<FileComplaint> {
+    let drafted = drafts.get(&file).map(str::to_owned);
     let number = sources.add(file);
     let start = TextPosition { file: number, ..TextPosition::START };
-    match read(sources.path(start)) {
+    match drafted.map_or_else(|| read(sources.path(start)), Ok) {
         Ok(text) => take_text(tree, &text, number, sources),
         Err(why) => {
             let message = format!("the file cannot be read: {why}");
@@ -103,8 +111,9 @@ fn take_text(
     tree: &mut YamlNode,
     text: &str,
     number: u16,
-    sources: &SourceFiles,
+    sources: &mut SourceFiles,
 ) -> Vec<FileComplaint> {
+    sources.set_text(number, text);
     let mut node = match yaml::read(text) {
         Ok(node) => node,
         Err(why) => {

@@ -9,6 +9,7 @@
 
 mod difference;
 mod door_sections;
+mod draft;
 mod edit;
 mod file;
 mod foreign;
@@ -26,10 +27,12 @@ mod shape;
 mod shown;
 mod sources;
 mod variables;
+mod written;
 mod yaml;
 
 pub use difference::{DIFFERENCES_MAX, EffectTime, SettingDifference, differences};
 pub use door_sections::{DOOR_SECTIONS, DoorSection, PlacedCertificate, door_section};
+pub use draft::DraftTexts;
 pub use edit::{
     EditRefusal, PathError, SettingChange, SettingPath, ValueError, WrittenValue, edit_text,
 };
@@ -41,6 +44,7 @@ pub use pixelserv::{OnwardLink, PixelservOptions, from_pixelserv};
 pub use plan::{ConfigLanguage, Plan, schema};
 pub use polipo::{ReadFile, from_polipo};
 pub use rewrite::{RewriteError, rewrite};
+pub use written::{WrittenSetting, find_setting};
 pub use yaml::YamlDocument;
 
 use crate::sources::SourceFiles;
@@ -144,13 +148,23 @@ pub fn parse_with(
     path: &Path,
     made: Option<&MadeSettings>,
 ) -> Result<Plan, Vec<FileComplaint>> {
+    parse_draft(text, path, made, &DraftTexts::default())
+}
+
+/// The same with texts in the place of those that included files have.
+pub fn parse_draft(
+    text: &str,
+    path: &Path,
+    made: Option<&MadeSettings>,
+    drafts: &DraftTexts,
+) -> Result<Plan, Vec<FileComplaint>> {
     let mut node = tree(text, path)?;
     let mut sources = SourceFiles::only(path);
     let (language, made) = if foreign::is_foreign(&node, path) {
         let made = foreign::file(&node, path).and_then(|file| plan::plan(file, path, &node));
         (ConfigLanguage::Foreign, made)
     } else {
-        include::take_in(&mut node, path, &mut sources)?;
+        include::take_in(&mut node, path, drafts, &mut sources)?;
         if let Some(made) = made {
             include::take_made(&mut node, made, &mut sources)?;
         }

@@ -115,6 +115,11 @@ impl Plan {
         self.sources.included()
     }
 
+    /// Every file that it was read from, the one that was named first, each with its text.
+    pub fn files(&self) -> impl Iterator<Item = (&Path, &Arc<str>)> {
+        std::iter::once((self.source.as_path(), &self.text)).chain(self.sources.included_texts())
+    }
+
     /// Files whose content is a value of it.
     pub fn secret_files(&self) -> &[PathBuf] {
         &self.sources.secret_files

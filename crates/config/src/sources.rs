@@ -4,12 +4,15 @@ use crate::FileComplaint;
 use crate::shown::HIDDEN;
 use crate::yaml::TextPosition;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use vocab::Complaint;
 
 /// Files of a configuration: the one that was named, then those that it includes.
 #[derive(Clone, Debug)]
 pub(crate) struct SourceFiles {
     paths: Vec<PathBuf>,
+    /// Texts of those that it includes, as they were read.
+    texts: Vec<Arc<str>>,
     /// Files whose content became a value.
     pub(crate) secret_files: Vec<PathBuf>,
     /// Values that came from such files.
@@ -19,13 +22,32 @@ pub(crate) struct SourceFiles {
 impl SourceFiles {
     /// The file `path` alone.
     pub(crate) fn only(path: &Path) -> Self {
-        Self { paths: vec![path.into()], secret_files: Vec::new(), secrets: Vec::new() }
+        Self {
+            paths: vec![path.into()],
+            texts: Vec::new(),
+            secret_files: Vec::new(),
+            secrets: Vec::new(),
+        }
     }
 
     /// Takes another file in; its number in positions.
     pub(crate) fn add(&mut self, path: PathBuf) -> u16 {
         self.paths.push(path);
+        self.texts.push("".into());
         u16::try_from(self.paths.len() - 1).unwrap_or(u16::MAX)
+    }
+
+    /// Takes in the text of the file with this number, which is one that was added.
+    pub(crate) fn set_text(&mut self, number: u16, text: &str) {
+        let added = usize::from(number).checked_sub(1);
+        if let Some(place) = added.and_then(|at| self.texts.get_mut(at)) {
+            *place = text.into();
+        }
+    }
+
+    /// Files that it includes, each with the text that was read.
+    pub(crate) fn included_texts(&self) -> impl Iterator<Item = (&Path, &Arc<str>)> {
+        self.included().iter().map(PathBuf::as_path).zip(&self.texts)
     }
 
     /// Takes a value in that is not to be shown.

@@ -56,8 +56,12 @@ pub enum CtlCommand {
         #[command(subcommand)]
         what: Option<pools::PoolsCommand>,
     },
-    /// Show the configuration that runs, with passwords and tokens hidden
-    Config,
+    /// Show the configuration that runs, with passwords and tokens hidden, or changes of it
+    Config {
+        /// Changes, and going back [default: the text is shown]
+        #[command(subcommand)]
+        what: Option<config::ConfigCommand>,
+    },
     /// Show a setting, or a section, as it is in force, defaults included
     Get(config::SettingArgs),
     /// Change a setting in the configuration's file, and take it over at once

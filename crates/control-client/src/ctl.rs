@@ -45,7 +45,12 @@ pub fn ctl(state: &Path, command: &CtlCommand) -> Result<(), CommandFailure> {
             (Method::PUT, "/api/pools", Some(pools::replacement(what)?))
         }
         CtlCommand::Server { what } => (Method::POST, "/api/pools", Some(pools::change(what))),
-        CtlCommand::Config => (Method::GET, "/api/config", None),
+        CtlCommand::Config { what: None } => (Method::GET, "/api/config", None),
+        CtlCommand::Config { what: Some(what) } => {
+            let (method, path, body) = config::history(what);
+            asked = path;
+            (method, asked.as_str(), body)
+        }
         CtlCommand::Get(which) => {
             asked = config::query(which);
             (Method::GET, asked.as_str(), None)
@@ -75,7 +80,8 @@ fn print_answer(command: &CtlCommand, answer: &Json) {
         CtlCommand::Status { json: false } => print_status(answer),
         CtlCommand::Status { json: true } => println!("{answer:#}"),
         CtlCommand::Reload | CtlCommand::Set(_) | CtlCommand::Unset(_) => print_reload(answer),
-        CtlCommand::Config => config::print_text(answer),
+        CtlCommand::Config { what: None } => config::print_text(answer),
+        CtlCommand::Config { what: Some(what) } => config::print_history(what, answer),
         CtlCommand::Get(_) => config::print_value(answer),
         CtlCommand::Pause { .. } => {
             println!("everything passes until {}", answer["paused_until"].as_str().unwrap_or("?"));

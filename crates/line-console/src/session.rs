@@ -11,7 +11,7 @@ use crate::naming::{self, is_same_server, known_pool, pool_path, server_url};
 use crate::process::ProcessTimes;
 use crate::shown;
 use admin::model::{NewServer, SettingEdit};
-use admin::{AdminToken, PoolChange, PoolServerChange, ProgramControl};
+use admin::{AdminToken, ChangeAuthor, PoolChange, PoolServerChange, ProgramControl};
 use ledger::Ledger;
 use serde_json::Value as Json;
 use std::fmt::Display;
@@ -173,7 +173,7 @@ impl ConsoleSession {
         path: String,
         value: Option<String>,
     ) -> AnswerText {
-        self.outcome(control.change_settings(&[SettingEdit { path, value }]))
+        self.outcome(control.change_settings(&[SettingEdit { path, value }], &author()))
     }
 
     /// A pool without a server is none: it is written down with its first.
@@ -279,12 +279,17 @@ impl ConsoleSession {
         }
         let path = format!("{}.servers", pool_path(name));
         let value = Some(format!("[{}]", quoted(url)));
-        let outcome = control.change_settings(&[SettingEdit { path, value }]);
+        let outcome = control.change_settings(&[SettingEdit { path, value }], &author());
         if outcome.is_ok() {
             self.created.retain(|created| created != name);
         }
         self.outcome(outcome)
     }
+}
+
+/// Author of what a command of the console changes.
+fn author() -> ChangeAuthor {
+    ChangeAuthor { who: "console".into(), ..ChangeAuthor::default() }
 }
 
 fn get(control: &dyn ProgramControl, path: &str) -> AnswerText {

@@ -11,9 +11,9 @@ use admin::model::{
     TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
 };
 use admin::{
-    AdminToken, CacheIndexQuery, ControlRefusal, DnsCachePurge, ListChange, OverrideKey,
-    PoolChange, PoolServerChange, ProfileChange, ProgramControl, ReplayOrder, SettingsRefusal,
-    WhyQuestion,
+    AdminToken, CacheIndexQuery, ChangeAuthor, ControlRefusal, DnsCachePurge, ListChange,
+    OverrideKey, PoolChange, PoolServerChange, ProfileChange, ProgramControl, ReplayOrder,
+    SettingsRefusal, WhyQuestion,
 };
 use ledger::{Collector, Ledger};
 use policy::NameOverride;
@@ -117,7 +117,11 @@ impl ProgramControl for Program {
             _ => Err(format!("there is no setting {path}").into()),
         }
     }
-    fn change_settings(&self, changes: &[SettingEdit]) -> Result<ReloadOutcome, SettingsRefusal> {
+    fn change_settings(
+        &self,
+        changes: &[SettingEdit],
+        _: &ChangeAuthor,
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
         let edit = &changes[0];
         if edit.path.ends_with("wrong") {
             return Err(SettingsRefusal::Complaints(vec!["no such key".into()]));
@@ -125,13 +129,21 @@ impl ProgramControl for Program {
         self.note(format!("{} := {}", edit.path, edit.value.as_deref().unwrap_or("-")));
         Ok(ReloadOutcome::default())
     }
-    fn change_lists(&self, _: &ListChange) -> Result<ReloadOutcome, SettingsRefusal> {
+    fn change_lists(
+        &self,
+        _: &ListChange,
+        _: &ChangeAuthor,
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
         unreachable!("a console asks no such thing")
     }
     fn profiles(&self) -> Result<ProfileTable, SettingsRefusal> {
         unreachable!()
     }
-    fn change_profiles(&self, _: &ProfileChange) -> Result<ReloadOutcome, SettingsRefusal> {
+    fn change_profiles(
+        &self,
+        _: &ProfileChange,
+        _: &ChangeAuthor,
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
         unreachable!()
     }
     fn devices(&self, _: &[IpAddr], _: Now) -> Vec<DeviceInfo> {
@@ -143,7 +155,11 @@ impl ProgramControl for Program {
     fn replay(&self, _: &ReplayOrder) -> Result<ReplayOutcome, SettingsRefusal> {
         unreachable!("the console tries no change")
     }
-    fn set_own_rules(&self, _: &OwnRulesUpdate) -> Result<ReloadOutcome, SettingsRefusal> {
+    fn set_own_rules(
+        &self,
+        _: &OwnRulesUpdate,
+        _: &ChangeAuthor,
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
         unreachable!("a console asks no such thing")
     }
     fn check_rules(&self, _: &str) -> ListInfo {

@@ -133,8 +133,10 @@ fn writable_places(plan: &Plan, state: &Path) -> Vec<WritablePlace> {
     let queries = queries.and_then(door_dns::QueryLogChoice::file);
     all.extend(logs.chain(queries).chain(own).map(|file| WritablePlace::Log(base.join(file))));
     if file.admin.config_edits == ConfigEdits::On && !plan.is_built_in() {
-        let file = plan.source.canonicalize().unwrap_or_else(|_| plan.source.clone());
-        all.push(WritablePlace::Kept(file));
+        // Those that it includes too, behind their links.
+        let files =
+            plan.files().map(|(path, _)| path.canonicalize().unwrap_or_else(|_| path.into()));
+        all.extend(files.map(WritablePlace::Kept));
     }
     let console = file.admin.console.as_ref().and_then(|it| it.settings().place().ok());
     if let Some(ConsolePlace::Path(path)) = console {

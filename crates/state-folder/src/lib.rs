@@ -30,7 +30,8 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Time for which a process whose place was not taken waits for the folder.
 const TAKE_AGAIN_MAX: Duration = Duration::from_secs(10);
 /// Names in the folder that are ours, and beginnings of such names.
-const OWN_NAMES: [&str; 6] = ["ca", "dns-cache", "format", "lists", UPGRADE_SOCKET, LOCK_FILE];
+const OWN_NAMES: [&str; 7] =
+    ["ca", "config-history", "dns-cache", "format", "lists", UPGRADE_SOCKET, LOCK_FILE];
 const OWN_PREFIXES: [&str; 8] = [
     "admin.",
     "allows.",

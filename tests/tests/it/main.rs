@@ -20,6 +20,7 @@ mod check;
 mod clock;
 mod command_line;
 mod configuration;
+mod configuration_files;
 mod console;
 mod dns_cache;
 mod dns_door;

@@ -3,6 +3,8 @@
 //! Behind the guard. It reads what was sent and has [`crate::ProgramControl`] do it.
 
 use super::{ApiRequest, ApiState};
+use crate::author::RequestAuthor;
+use crate::change_author::ChangeAuthor;
 use crate::control::ListChange;
 use crate::model::{
     ApiProblem, ListInfo, ListName, ListSwitch, NewList, OwnRules, OwnRulesUpdate, ReloadOutcome,
@@ -29,11 +31,11 @@ const NAME_BYTES_MAX: usize = 128;
 ))]
 pub(crate) async fn add_list(
     State(app): State<Arc<ApiState>>,
-    _asked: ApiRequest,
+    RequestAuthor(author): RequestAuthor,
     sent: Result<Json<NewList>, JsonRejection>,
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
     let Json(sent) = sent?;
-    change(&app, ListChange::Add(settings_of(sent)?)).await
+    change(&app, ListChange::Add(settings_of(sent)?), author).await
 }
 
 /// Takes a list away that was added here.
@@ -45,11 +47,11 @@ pub(crate) async fn add_list(
 ))]
 pub(crate) async fn remove_list(
     State(app): State<Arc<ApiState>>,
-    _asked: ApiRequest,
+    RequestAuthor(author): RequestAuthor,
     sent: Result<Json<ListName>, JsonRejection>,
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
     let Json(ListName { name }) = sent?;
-    change(&app, ListChange::Remove(name)).await
+    change(&app, ListChange::Remove(name), author).await
 }
 
 /// Has a list hold, or hold for nobody, wherever it is set.
@@ -61,11 +63,12 @@ pub(crate) async fn remove_list(
 ))]
 pub(crate) async fn switch_list(
     State(app): State<Arc<ApiState>>,
-    _asked: ApiRequest,
+    RequestAuthor(author): RequestAuthor,
     sent: Result<Json<ListSwitch>, JsonRejection>,
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
     let Json(ListSwitch { name, on }) = sent?;
-    change(&app, if on { ListChange::SwitchOn(name) } else { ListChange::SwitchOff(name) }).await
+    change(&app, if on { ListChange::SwitchOn(name) } else { ListChange::SwitchOff(name) }, author)
+        .await
 }
 
 /// Own rules.
@@ -88,12 +91,12 @@ pub(crate) async fn own_rules(
 ))]
 pub(crate) async fn set_own_rules(
     State(app): State<Arc<ApiState>>,
-    _asked: ApiRequest,
+    RequestAuthor(author): RequestAuthor,
     sent: Result<Json<OwnRulesUpdate>, JsonRejection>,
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
     let Json(sent) = sent?;
     check_length(&sent.text)?;
-    Ok(Json(app.ask(move |app| app.control.set_own_rules(&sent)).await??))
+    Ok(Json(app.ask(move |app| app.control.set_own_rules(&sent, &author)).await??))
 }
 
 /// Says of rules what each line is, and puts nothing in force.
@@ -114,8 +117,9 @@ pub(crate) async fn check_rules(
 async fn change(
     app: &Arc<ApiState>,
     change: ListChange,
+    author: ChangeAuthor,
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
-    Ok(Json(app.ask(move |app| app.control.change_lists(&change)).await??))
+    Ok(Json(app.ask(move |app| app.control.change_lists(&change, &author)).await??))
 }
 
 pub(super) fn check_length(text: &str) -> Result<(), ApiRefusal> {

@@ -3,6 +3,8 @@
 //! Behind the guard. What is wrong with one is told by the configuration's check.
 
 use super::{ApiRequest, ApiState};
+use crate::author::RequestAuthor;
+use crate::change_author::ChangeAuthor;
 use crate::control::{ItemChange, ItemKind, ProfileChange};
 use crate::model::{
     ApiProblem, GroupUpdate, ItemRemoval, ProfileTable, ProfileUpdate, ReloadOutcome,
@@ -38,12 +40,12 @@ pub(crate) async fn profiles(
 ))]
 pub(crate) async fn set_profile(
     State(app): State<Arc<ApiState>>,
-    _asked: ApiRequest,
+    RequestAuthor(author): RequestAuthor,
     sent: Result<Json<ProfileUpdate>, JsonRejection>,
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
     let Json(ProfileUpdate { revision, was, profile }) = sent?;
     let edit = ItemChange::Put { was, item: settings_of(profile)? };
-    changed(&app, ItemKind::Profile, revision, edit).await
+    changed(&app, ItemKind::Profile, revision, edit, author).await
 }
 
 /// Takes a profile away that was made here: its clients are as everybody else.
@@ -54,11 +56,11 @@ pub(crate) async fn set_profile(
 ))]
 pub(crate) async fn remove_profile(
     State(app): State<Arc<ApiState>>,
-    _asked: ApiRequest,
+    RequestAuthor(author): RequestAuthor,
     sent: Result<Json<ItemRemoval>, JsonRejection>,
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
     let Json(ItemRemoval { revision, name }) = sent?;
-    changed(&app, ItemKind::Profile, revision, ItemChange::Remove(name)).await
+    changed(&app, ItemKind::Profile, revision, ItemChange::Remove(name), author).await
 }
 
 /// Makes a group, or changes one that was made here, and puts it in force.
@@ -70,12 +72,12 @@ pub(crate) async fn remove_profile(
 ))]
 pub(crate) async fn set_group(
     State(app): State<Arc<ApiState>>,
-    _asked: ApiRequest,
+    RequestAuthor(author): RequestAuthor,
     sent: Result<Json<GroupUpdate>, JsonRejection>,
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
     let Json(GroupUpdate { revision, was, group }) = sent?;
     let edit = ItemChange::Put { was, item: settings_of(group)? };
-    changed(&app, ItemKind::Group, revision, edit).await
+    changed(&app, ItemKind::Group, revision, edit, author).await
 }
 
 /// Takes a group away that was made here.
@@ -87,11 +89,11 @@ pub(crate) async fn set_group(
 ))]
 pub(crate) async fn remove_group(
     State(app): State<Arc<ApiState>>,
-    _asked: ApiRequest,
+    RequestAuthor(author): RequestAuthor,
     sent: Result<Json<ItemRemoval>, JsonRejection>,
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
     let Json(ItemRemoval { revision, name }) = sent?;
-    changed(&app, ItemKind::Group, revision, ItemChange::Remove(name)).await
+    changed(&app, ItemKind::Group, revision, ItemChange::Remove(name), author).await
 }
 
 /// Has the program do it.
@@ -100,9 +102,10 @@ async fn changed(
     kind: ItemKind,
     revision: String,
     edit: ItemChange,
+    author: ChangeAuthor,
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
     let change = ProfileChange { revision, kind, edit };
-    Ok(Json(app.ask(move |app| app.control.change_profiles(&change)).await??))
+    Ok(Json(app.ask(move |app| app.control.change_profiles(&change, &author)).await??))
 }
 
 /// The item as the configuration has it: with a name, and without what is empty.

@@ -3,6 +3,7 @@
 //! Behind the guard. What may be changed, and how, is the program's to say.
 
 use super::{ApiRequest, ApiState};
+use crate::author::RequestAuthor;
 use crate::model::{
     ApiProblem, ConfigText, ReloadOutcome, SettingQuery, SettingValue, SettingsRequest,
 };
@@ -57,7 +58,7 @@ pub(crate) async fn setting(
 ))]
 pub(crate) async fn change_settings(
     State(app): State<Arc<ApiState>>,
-    _asked: ApiRequest,
+    RequestAuthor(author): RequestAuthor,
     sent: Result<Json<SettingsRequest>, JsonRejection>,
 ) -> Result<Json<ReloadOutcome>, ApiRefusal> {
     let Json(SettingsRequest { changes }) = sent?;
@@ -68,5 +69,5 @@ pub(crate) async fn change_settings(
             format!("send 1 to {CHANGES_MAX}"),
         ));
     }
-    Ok(Json(app.ask(move |app| app.control.change_settings(&changes)).await??))
+    Ok(Json(app.ask(move |app| app.control.change_settings(&changes, &author)).await??))
 }

@@ -1,5 +1,7 @@
 //! An admin to ask, with a program, a ledger and a token of its own.
 
+use super::files_house::Files;
+use crate::change_author::ChangeAuthor;
 use crate::control::{
     CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, ItemChange, ListChange,
     NotReady, OverrideKey, PoolChange, PoolServerChange, ProfileChange, ProgramControl,
@@ -109,7 +111,11 @@ impl ProgramControl for Program {
             Err("there is no such setting".into())
         }
     }
-    fn change_settings(&self, changes: &[SettingEdit]) -> Result<ReloadOutcome, SettingsRefusal> {
+    fn change_settings(
+        &self,
+        changes: &[SettingEdit],
+        _: &ChangeAuthor,
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
         match changes[0].path.as_str() {
             "ledger.keep" => Ok(ReloadOutcome { lists: 1, ..ReloadOutcome::default() }),
             "wrong" => Err(SettingsRefusal::Complaints(vec!["f.yaml:1:1: unknown key".into()])),
@@ -120,7 +126,11 @@ impl ProgramControl for Program {
             _ => Err(SettingsRefusal::Wrong("a key is missing".into())),
         }
     }
-    fn change_lists(&self, change: &ListChange) -> Result<ReloadOutcome, SettingsRefusal> {
+    fn change_lists(
+        &self,
+        change: &ListChange,
+        _: &ChangeAuthor,
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
         self.list_changes.lock().unwrap().push(change.clone());
         Ok(ReloadOutcome::default())
     }
@@ -130,7 +140,11 @@ impl ProgramControl for Program {
         let revision = "1".into();
         Ok(ProfileTable { revision, profiles: profiles.collect(), ..ProfileTable::default() })
     }
-    fn change_profiles(&self, change: &ProfileChange) -> Result<ReloadOutcome, SettingsRefusal> {
+    fn change_profiles(
+        &self,
+        change: &ProfileChange,
+        _: &ChangeAuthor,
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
         let mut made = self.profiles.lock().unwrap();
         match &change.edit {
             ItemChange::Put { item, .. } => made.push(item.clone()),
@@ -156,7 +170,11 @@ impl ProgramControl for Program {
     fn own_rules(&self) -> Result<OwnRules, SettingsRefusal> {
         Ok(OwnRules { text: "||a.example^".into(), revision: "1".into() })
     }
-    fn set_own_rules(&self, sent: &OwnRulesUpdate) -> Result<ReloadOutcome, SettingsRefusal> {
+    fn set_own_rules(
+        &self,
+        sent: &OwnRulesUpdate,
+        _: &ChangeAuthor,
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
         if sent.revision == "1" {
             return Ok(ReloadOutcome::default());
         }
@@ -306,6 +324,7 @@ impl House {
         let program = Arc::new(Program::default());
         let parts = AdminParts {
             control: program.clone(),
+            configuration: Arc::new(Files),
             ledger: ledger.clone(),
             token,
             metrics_token: AdminToken::open_for_metrics(folder.path()).unwrap(),

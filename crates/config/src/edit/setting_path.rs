@@ -130,6 +130,14 @@ fn key_of(text: &str) -> Result<(String, &str), PathError> {
 }
 
 impl PathStep {
+    /// The key that it means in a section.
+    pub(crate) fn key(&self) -> Option<&str> {
+        match self {
+            Self::Key(key) => Some(key),
+            Self::Item(_) => None,
+        }
+    }
+
     /// The item of a list that it means there.
     pub(crate) fn item(&self) -> Option<usize> {
         match self {

@@ -70,6 +70,7 @@ impl RunningApp {
             self.publish_address();
             let parts = admin::AdminParts {
                 control: Arc::new(ControlHandle(Arc::clone(self))),
+                configuration: Arc::new(ControlHandle(Arc::clone(self))),
                 ledger: self.ledger.clone(),
                 token: token.clone(),
                 metrics_token: metrics_token.clone(),

@@ -17,6 +17,7 @@ use ::signer::trust::TrustBook;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use command_output::{CommandFailure, ExitReason};
 use config::Plan;
+use config_history::ChangeHistory;
 use door_gateway::GatewayDoor;
 use door_pixel::PixelDoor;
 use http_engine::UnfinishedCounts;
@@ -53,24 +54,23 @@ pub(super) fn start(
     let CompiledPolicy { policy, origin, tables } = compile(plan, state.path(), None)?;
     overrides::restore(state.path(), &policy, transport::clock::now());
     let policy = Arc::new(ArcSwap::from_pointee(policy));
-    let texts =
-        Arc::new(LiveRuleTexts { policy: Arc::clone(&policy), gateway: ArcSwapOption::empty() });
+    let texts = Arc::new(LiveRuleTexts::of(&policy));
     let ledger = ledger::open(&plan.file.ledger, state.path(), Arc::clone(&texts) as _)
         .map_err(|why| cannot(&why))?;
     let blocked_names = Arc::new(BlockedNames::new(Arc::clone(&policy), plan.file.signer.names));
-    let ca = state.path().join("ca");
-    let signer = signer::open(&setup, plan, &ca, launcher, Arc::clone(&blocked_names), tables)?;
-    let tls = ClientTls::new();
+    let (ca, names) = (state.path().join("ca"), Arc::clone(&blocked_names));
+    let signer = signer::open(&setup, plan, &ca, launcher, names, tables)?;
+    let (trust, drain, tls) = (Arc::<TrustBook>::default(), Drain::new(), ClientTls::new());
     let resolver =
         Resolver::start(&plan.resolver_settings(), tls.clone()).map_err(|why| cannot(&why))?;
-    let cores = Cores::start(Cores::available()).map_err(|why| cannot(&why))?;
-    let (trust, drain) = (Arc::<TrustBook>::default(), Drain::new());
+    let cores = Arc::new(Cores::start(Cores::available()).map_err(|why| cannot(&why))?);
     let at_pixel = Arc::new(AtPixel::new(&policy, &trust, &drain));
     let app = Arc::new(RunningApp {
         setup,
+        history: ChangeHistory::open(state.path()),
         state,
         privileges,
-        cores: Arc::new(cores),
+        cores,
         drain,
         policy,
         at_pixel,
@@ -98,7 +98,9 @@ pub(super) fn start(
         dashboard: Arc::default(),
         running: Mutex::new(RunningDoors::empty(plan.clone())),
     });
-    trouble.into_iter().for_each(|trouble| app.note_problem(trouble));
+    if let Some(trouble) = trouble {
+        app.note_problem(trouble);
+    }
     app.restore_caches(plan);
     app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
     app.export(plan);
@@ -138,6 +140,13 @@ pub(super) struct LiveRuleTexts {
     policy: Arc<ArcSwap<Policy>>,
     /// The gateway, where it runs.
     pub(super) gateway: ArcSwapOption<GatewayDoor>,
+}
+
+impl LiveRuleTexts {
+    /// Texts of a policy's rules, without a gateway yet.
+    fn of(policy: &Arc<ArcSwap<Policy>>) -> Self {
+        Self { policy: Arc::clone(policy), gateway: ArcSwapOption::empty() }
+    }
 }
 
 impl RuleTexts for LiveRuleTexts {

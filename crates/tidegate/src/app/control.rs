@@ -7,8 +7,8 @@ use admin::model::{
     ReplayOutcome, SettingEdit, UpdateRequest, UpdatedList, UpstreamInfo,
 };
 use admin::{
-    ControlRefusal, DnsCachePurge, ListChange, NotReady, OverrideKey, PoolChange, ProfileChange,
-    ProgramControl, ReplayOrder, SettingsRefusal, WhyQuestion,
+    ChangeAuthor, ControlRefusal, DnsCachePurge, ListChange, NotReady, OverrideKey, PoolChange,
+    ProfileChange, ProgramControl, ReplayOrder, SettingsRefusal, WhyQuestion,
 };
 use config::MadeItems;
 use door_gateway::{ForecastQuestion, GatewayForecast};
@@ -16,7 +16,6 @@ use policy::NameOverride;
 use policy_lists::ShrinkRule;
 use resolver::{FlushIn, FlushScope, UpstreamStanding};
 use std::net::IpAddr;
-use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use vocab::{Action, Door, ListId, Now, RequestKind};
 
@@ -53,7 +52,8 @@ impl ProgramControl for ControlHandle {
         let policy = app.policy.load();
         let (lists, rules) = size(&policy);
         let running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let config = (!running.plan.is_built_in()).then(|| absolute(&running.plan.source));
+        let config =
+            (!running.plan.is_built_in()).then(|| config_history::absolute(&running.plan.source));
         drop(running);
         let paused = policy.paused_until();
         model::ProgramInfo {
@@ -63,7 +63,7 @@ impl ProgramControl for ControlHandle {
             paused_until: (paused > now.unix_ms).then(|| admin::iso(paused)),
             pid: std::process::id(),
             config,
-            state: absolute(app.state.path()),
+            state: config_history::absolute(app.state.path()),
             listeners: app
                 .listeners()
                 .into_iter()
@@ -72,7 +72,7 @@ impl ProgramControl for ControlHandle {
             lists,
             rules,
             rules_bytes: policy.rules().memory().total(),
-            resident_bytes: resident_bytes(),
+            resident_bytes: super::memory::resident_bytes(),
             privileges: app.privileges.held.to_string(),
             ca_fingerprint: app.signer.ca().map(|ca| ca.fingerprint_text()),
             warnings: app.warnings().into_iter().chain(app.signer.warnings(now)).collect(),
@@ -202,8 +202,12 @@ impl ProgramControl for ControlHandle {
         self.0.setting(path)
     }
 
-    fn change_settings(&self, changes: &[SettingEdit]) -> Result<ReloadOutcome, SettingsRefusal> {
-        self.0.change_settings(changes)
+    fn change_settings(
+        &self,
+        changes: &[SettingEdit],
+        author: &ChangeAuthor,
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
+        self.0.change_settings(changes, author)
     }
 
     fn update_lists(&self, which: &UpdateRequest) -> Result<ListUpdateOutcome, ControlRefusal> {
@@ -229,16 +233,24 @@ impl ProgramControl for ControlHandle {
         self.0.policy.load().paused_until()
     }
 
-    fn change_lists(&self, change: &ListChange) -> Result<ReloadOutcome, SettingsRefusal> {
-        self.0.change_lists(change)
+    fn change_lists(
+        &self,
+        change: &ListChange,
+        author: &ChangeAuthor,
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
+        self.0.change_lists(change, author)
     }
 
     fn profiles(&self) -> Result<model::ProfileTable, SettingsRefusal> {
         self.0.profiles()
     }
 
-    fn change_profiles(&self, change: &ProfileChange) -> Result<ReloadOutcome, SettingsRefusal> {
-        self.0.change_profiles(change)
+    fn change_profiles(
+        &self,
+        change: &ProfileChange,
+        author: &ChangeAuthor,
+    ) -> Result<ReloadOutcome, SettingsRefusal> {
+        self.0.change_profiles(change, author)
     }
 
     fn devices(&self, clients: &[IpAddr], now: Now) -> Vec<model::DeviceInfo> {
@@ -256,8 +268,9 @@ impl ProgramControl for ControlHandle {
     fn set_own_rules(
         &self,
         sent: &model::OwnRulesUpdate,
+        author: &ChangeAuthor,
     ) -> Result<ReloadOutcome, SettingsRefusal> {
-        self.0.set_own_rules(sent)
+        self.0.set_own_rules(sent, author)
     }
 
     fn check_rules(&self, text: &str) -> ListInfo {
@@ -331,19 +344,6 @@ impl ProgramControl for ControlHandle {
     fn metrics(&self) -> Vec<Arc<dyn ledger::Collector>> {
         super::metrics::collectors(&self.0)
     }
-}
-
-/// A path that means the same in every folder.
-pub(super) fn absolute(path: &Path) -> String {
-    let whole = std::path::absolute(path);
-    whole.as_deref().unwrap_or(path).display().to_string()
-}
-
-/// Resident memory of this process, in bytes, as Linux tells it.
-fn resident_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
 /// The DNS door and the type of record, for a question that is about it. A foreign pipeline has

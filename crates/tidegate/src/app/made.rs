@@ -7,13 +7,13 @@
 use super::RunningApp;
 use super::settings::complaints;
 use admin::model::{OwnRules, OwnRulesUpdate, ReloadOutcome};
-use admin::{ListChange, SettingsRefusal};
+use admin::{ChangeAuthor, ListChange, SettingsRefusal};
 use config::{
     ConfigLanguage, FileComplaint, MadeChange, MadeItems, MadeRefusal, MadeSettings, Plan,
 };
+use config_history::revision;
 use serde_json::json;
 use state_folder::replace_file;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
@@ -40,10 +40,11 @@ impl RunningApp {
     pub(super) fn change_lists(
         self: &Arc<Self>,
         change: &ListChange,
+        author: &ChangeAuthor,
     ) -> Result<ReloadOutcome, SettingsRefusal> {
         let change = list_change(change);
         let _turn = self.editing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.change_made(&[change])
+        self.change_made(&[change], author)
     }
 
     /// Own rules as they are.
@@ -56,6 +57,7 @@ impl RunningApp {
     pub(super) fn set_own_rules(
         self: &Arc<Self>,
         sent: &OwnRulesUpdate,
+        author: &ChangeAuthor,
     ) -> Result<ReloadOutcome, SettingsRefusal> {
         let _turn = self.editing.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.own_rules()?;
@@ -66,16 +68,17 @@ impl RunningApp {
             });
         }
         let made = self.made_before()?;
+        let author = ChangeAuthor { why: "own rules".into(), ..author.clone() };
         let path = self.own_path();
         write(&path, &sent.text)?;
         let is_listed = has_own_list(made.as_ref());
         let done = match (is_listed, sent.text.trim().is_empty()) {
             (false, false) => {
-                let list = json!({ "name": OWN_LIST, "path": super::control::absolute(&path) });
-                self.change_made(&[MadeChange::Add(MadeItems::Lists, list)])
+                let list = json!({ "name": OWN_LIST, "path": config_history::absolute(&path) });
+                self.change_made(&[MadeChange::Add(MadeItems::Lists, list)], &author)
             }
             (true, true) => {
-                self.change_made(&[MadeChange::Remove(MadeItems::Lists, OWN_LIST.into())])
+                self.change_made(&[MadeChange::Remove(MadeItems::Lists, OWN_LIST.into())], &author)
             }
             (true, false) | (false, true) => {
                 self.reload().map_err(|found| complaints(found.into_iter()))
@@ -95,11 +98,12 @@ impl RunningApp {
     pub(super) fn change_made(
         self: &Arc<Self>,
         changes: &[MadeChange],
+        author: &ChangeAuthor,
     ) -> Result<ReloadOutcome, SettingsRefusal> {
         let before = self.made_before()?;
         let (made, _) = self.made_with(before.as_ref(), changes)?;
         write(&made.path, &made.text)?;
-        self.reload().map_err(|mut found| {
+        self.reload_as(author).map(|(done, _)| done).map_err(|mut found| {
             let back = match &before {
                 Some(before) => replace_file(&before.path, before.text.as_bytes()),
                 None => std::fs::remove_file(&made.path),
@@ -174,13 +178,6 @@ fn refused(why: MadeRefusal) -> SettingsRefusal {
         },
         MadeRefusal::Edit(_) | MadeRefusal::Value(_) => SettingsRefusal::Wrong(why.into()),
     }
-}
-
-/// A word for this text; another text has another.
-pub(super) fn revision(text: &str) -> String {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
 }
 
 fn read_own(path: &Path) -> io::Result<String> {

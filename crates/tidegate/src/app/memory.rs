@@ -85,6 +85,13 @@ pub(super) fn hold_blocks(gateway: &GatewayDoor) {
     gateway.visit_tables(hold_in_huge_pages);
 }
 
+/// Resident memory of this process, in bytes, as Linux tells it.
+pub(super) fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

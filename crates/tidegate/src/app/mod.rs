@@ -11,6 +11,7 @@ mod build;
 mod cache_files;
 mod cache_index;
 mod compiling;
+mod configuration;
 mod console;
 mod control;
 pub(crate) mod doors;
@@ -18,6 +19,7 @@ mod effective;
 pub(crate) mod folders;
 mod greeting;
 mod http;
+pub(crate) mod judged;
 mod made;
 pub(crate) mod memory;
 mod metrics;
@@ -52,6 +54,7 @@ use blocked_tunnels::AtPixel;
 use cache_files::CacheFiles;
 use command_output::{CommandFailure, ExitReason};
 use config::Plan;
+use config_history::ChangeHistory;
 use doors::OpenDoors;
 use file_access::private_files::PrivateFiles;
 use hot_restart::service_manager::{self, ServiceNews};
@@ -106,6 +109,8 @@ pub(crate) struct RunningApp {
     /// Told when something inside the program wants a reload: a list that was fetched.
     reload_requested: Arc<Notify>,
     subscriptions: Subscriptions,
+    /// The files of the configuration, and what was changed in them.
+    history: ChangeHistory,
     /// How reloads ended.
     reloads: ReloadRecord,
     /// Held by whoever compiles lists: one at a time, for each takes the memory of all rules. Taken
@@ -128,7 +133,7 @@ pub(crate) struct RunningApp {
     console_closing: Mutex<Drain>,
     /// Begun when another process has taken this one's place.
     left: Drain,
-    /// What a configuration changes; the lock makes reloads queue up.
+    /// Everything that a configuration changes; the lock makes reloads queue up.
     running: Mutex<RunningDoors>,
 }
 
@@ -138,7 +143,7 @@ struct RunningDoors {
     doors: OpenDoors,
     /// The listeners of the HTTP doors; the DNS door keeps its own.
     http: HttpListeners,
-    /// What the operator should know about this configuration.
+    /// Remarks for the operator about this configuration.
     warnings: Vec<String>,
 }
 
@@ -151,6 +156,7 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
 
 fn run_to_end(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let started_as = rustix::process::geteuid().as_raw();
+    configuration::take_back_unfinished(setup)?;
     let plan = setup.plan()?;
     let folder = setup.state_dir(&plan);
     let takeover = SocketTakeover::begin(&folder)?;

@@ -28,6 +28,8 @@ pub(crate) fn paths(plan: &Plan, state: &Path, setup: &CommandSetup) -> PrivateP
     private.extend(usual);
     if !plan.is_built_in() && !setup.is_written_by_command() {
         private.push(plan.source.clone());
+        let behind = plan.source.canonicalize().unwrap_or_else(|_| plan.source.clone());
+        private.push(config_history::undo_mark(&behind));
         private.extend(state_archive::leftovers(&plan.source));
         private.extend(plan.included_files().iter().cloned());
     }

@@ -5,10 +5,10 @@
 //! admin API.
 
 use super::RunningApp;
-use super::made::revision;
 use admin::model::{DeviceInfo, ListChoice, MadeItem, ProfileTable, ReloadOutcome};
-use admin::{ItemChange, ItemKind, ProfileChange, SettingsRefusal};
+use admin::{ChangeAuthor, ItemChange, ItemKind, ProfileChange, SettingsRefusal};
 use config::{MadeChange, MadeItems, MadeSettings, Plan};
+use config_history::revision;
 use policy::{ClientIdentity, ClientSettings};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -45,6 +45,7 @@ impl RunningApp {
     pub(super) fn change_profiles(
         self: &Arc<Self>,
         change: &ProfileChange,
+        author: &ChangeAuthor,
     ) -> Result<ReloadOutcome, SettingsRefusal> {
         let _turn = self.editing.lock().unwrap_or_else(PoisonError::into_inner);
         let made = self.made_before()?;
@@ -55,7 +56,7 @@ impl RunningApp {
             });
         }
         let changes = item_changes(change.kind, &change.edit, made.as_ref());
-        self.change_made(&changes)
+        self.change_made(&changes, author)
     }
 
     /// The devices with these addresses, as far as they are known.

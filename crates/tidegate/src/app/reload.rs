@@ -12,8 +12,10 @@ use super::http::BoundListeners;
 use super::{RunningApp, RunningDoors, memory, private};
 use super::{compiling, effective};
 use ::signer::{SealedMemory, SignerStartError, SignerSuccession};
+use admin::ChangeAuthor;
 use admin::model::{ReloadOutcome, UpdatedList};
 use config::Plan;
+use config_history::FilesInForce;
 use origins::Dialer;
 use policy::Policy;
 use policy_lists::{ListOwner, ListsNotInForce, Subscriptions};
@@ -34,16 +36,32 @@ impl RunningApp {
         self.apply(&mut running, plan)?;
         self.start_timers(&running.doors);
         self.count_upstreams();
+        self.note_files(&running.plan, &config_history::outside());
         Ok(())
     }
 
     /// Reads configuration and lists again and takes them over, or says every complaint.
     pub(crate) fn reload(self: &Arc<Self>) -> Result<ReloadOutcome, Vec<String>> {
-        let outcome = self.read_again();
-        self.reloads.note(transport::clock::now().unix_secs(), outcome)
+        self.reload_as(&config_history::outside()).map(|(outcome, _)| outcome)
     }
 
-    fn read_again(self: &Arc<Self>) -> Result<ReloadOutcome, Vec<String>> {
+    /// The same for somebody who has changed files; with the number that the history gives the
+    /// change.
+    pub(super) fn reload_as(
+        self: &Arc<Self>,
+        author: &ChangeAuthor,
+    ) -> Result<(ReloadOutcome, Option<u64>), Vec<String>> {
+        let mut number = None;
+        let outcome = self.read_again(author, &mut number);
+        let outcome = self.reloads.note(transport::clock::now().unix_secs(), outcome);
+        outcome.map(|outcome| (outcome, number))
+    }
+
+    fn read_again(
+        self: &Arc<Self>,
+        author: &ChangeAuthor,
+        number: &mut Option<u64>,
+    ) -> Result<ReloadOutcome, Vec<String>> {
         let begun = Instant::now();
         let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,6 +85,7 @@ impl RunningApp {
         // It reads the same files; doors may want certificates for names that it must know of.
         let succession = self.reload_signer(tables).map_err(|why| lines(why.to_string()))?;
         self.apply(&mut running, plan).map_err(|why| lines(why.to_string()))?;
+        *number = self.note_files(&running.plan, author);
         succession.keep();
         log.take_over();
         self.export(&running.plan);
@@ -81,6 +100,19 @@ impl RunningApp {
         let mut warnings = self.report_lists(&running.plan);
         warnings.extend(running.warnings.iter().cloned().chain(self.subscriptions.warnings()));
         Ok(ReloadOutcome { lists, rules, took_ms: begun.elapsed().as_millis() as u64, warnings })
+    }
+
+    /// Takes the files of a plan into the history; the number of the change, if they differ.
+    pub(super) fn note_files(&self, plan: &Plan, author: &ChangeAuthor) -> Option<u64> {
+        if self.setup.is_written_by_command() {
+            return None;
+        }
+        let files = FilesInForce::of(plan, self.state.path());
+        let number = self.history.take_over(files, author, transport::clock::now().unix_ms);
+        if let Some(trouble) = self.history.trouble() {
+            log::error!(target: "program", "{trouble}");
+        }
+        number
     }
 
     /// Has the signer read everything again, and share these tables. One that did not work before

@@ -72,7 +72,7 @@ impl RunningApp {
             TriedChange::OwnRules(text) => {
                 let file = TriedFile(self.state.path().join(TRIED_FILE));
                 write(&file.0, text)?;
-                let path = super::control::absolute(&file.0);
+                let path = config_history::absolute(&file.0);
                 let list = json!({ "name": OWN_LIST, "path": path });
                 let change = if has_own_list(made) {
                     MadeChange::Replace(MadeItems::Lists, OWN_LIST.into(), list)

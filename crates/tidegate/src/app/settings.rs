@@ -6,9 +6,11 @@
 
 use super::RunningApp;
 use admin::model::{ConfigText, ReloadOutcome, SettingEdit};
-use admin::{ConfigEdits, ControlRefusal, SettingsRefusal};
+use admin::{ChangeAuthor, ConfigEdits, ControlRefusal, SettingsRefusal};
 use config::{ConfigLanguage, Plan, RewriteError, SettingChange, SettingPath, WrittenValue};
+use config_history::{FileChange, WriteRefusal, WrittenFiles};
 use serde_json::Value as Json;
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 impl RunningApp {
@@ -19,7 +21,7 @@ impl RunningApp {
     /// The configuration that runs.
     pub(super) fn config_text(&self) -> ConfigText {
         let plan = self.plan();
-        let file = (!plan.is_built_in()).then(|| super::control::absolute(&plan.source));
+        let file = (!plan.is_built_in()).then(|| config_history::absolute(&plan.source));
         ConfigText { file, text: plan.shown_text() }
     }
 
@@ -33,6 +35,7 @@ impl RunningApp {
     pub(super) fn change_settings(
         self: &Arc<Self>,
         edits: &[SettingEdit],
+        author: &ChangeAuthor,
     ) -> Result<ReloadOutcome, SettingsRefusal> {
         let mut changes = Vec::with_capacity(edits.len());
         for edit in edits {
@@ -52,20 +55,33 @@ impl RunningApp {
         let made = self.made_before()?;
         let judged = config::parse_with(&text, &plan.source, made.as_ref());
         judged.map_err(|found| complaints(found.iter().map(ToString::to_string)))?;
-        config::rewrite(&plan.source, plan.text(), &text).map_err(not_replaced)?;
-        match self.reload() {
-            Ok(done) => Ok(done),
+        let (path, before) = (plan.source.clone(), plan.text().to_owned());
+        let changes = vec![FileChange { path, before, after: text }];
+        self.write_and_reload(Some(&plan.source), changes, author).map(|(done, _)| done)
+    }
+
+    /// Writes files and takes them over; what the reload refuses is put back.
+    pub(super) fn write_and_reload(
+        self: &Arc<Self>,
+        main: Option<&Path>,
+        changes: Vec<FileChange>,
+        author: &ChangeAuthor,
+    ) -> Result<(ReloadOutcome, Option<u64>), SettingsRefusal> {
+        let written = WrittenFiles::write(main, changes).map_err(not_replaced)?;
+        match self.reload_as(author) {
+            Ok(done) => {
+                written.keep();
+                Ok(done)
+            }
             Err(mut found) => {
-                if let Err(why) = config::rewrite(&plan.source, &text, plan.text()) {
-                    found.push(format!("the file could not be put back as it was: {why}"));
-                }
+                found.extend(written.take_back());
                 Err(complaints(found.into_iter()))
             }
         }
     }
 
     /// Refuses files that are not to be changed.
-    fn check_file(&self, plan: &Plan) -> Result<(), SettingsRefusal> {
+    pub(super) fn check_file(&self, plan: &Plan) -> Result<(), SettingsRefusal> {
         let fixed = |why: &str, remedy| Err(SettingsRefusal::Fixed { why: why.into(), remedy });
         if plan.is_built_in() {
             return fixed(
@@ -109,11 +125,15 @@ pub(super) fn complaints(found: impl Iterator<Item = String>) -> SettingsRefusal
     SettingsRefusal::Complaints(found.collect())
 }
 
-fn not_replaced(why: RewriteError) -> SettingsRefusal {
+fn not_replaced(why: WriteRefusal) -> SettingsRefusal {
     let remedy = match &why {
-        RewriteError::Changed(_) => "reload first (`tidegate ctl reload`), then change it again",
-        RewriteError::Unreadable(..) => "see to it that Tidegate's user can read it",
-        RewriteError::Unwritable(..) => {
+        WriteRefusal::File(RewriteError::Changed(_)) => {
+            "reload first (`tidegate ctl reload`), then change it again"
+        }
+        WriteRefusal::File(RewriteError::Unreadable(..)) => {
+            "see to it that Tidegate's user can read it"
+        }
+        WriteRefusal::File(RewriteError::Unwritable(..)) | WriteRefusal::Mark(..) => {
             "give the user that Tidegate runs as the right to write the file's folder, and own the \
              file; or change it in an editor and reload"
         }

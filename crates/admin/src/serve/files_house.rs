@@ -1,0 +1,82 @@
+//! Files of a configuration for tests: one, whose text says what comes of it.
+
+use crate::change_author::ChangeAuthor;
+use crate::configuration::{ConfigurationFiles, FilesRefusal};
+use crate::model::{
+    ApplyOutcome, ApplyRequest, ChangeDetails, ChangeInfo, ChangeList, CheckDraft, CheckedDraft,
+    ConfigFileInfo, ConfigFileList, EditDraft, EditedDraft, PlacedProblem, RestoreRequest,
+};
+
+/// The file.
+pub(super) struct Files;
+
+fn file() -> ConfigFileInfo {
+    let (path, text) = ("/etc/t.yaml".into(), Some("user: t # we\n".into()));
+    ConfigFileInfo { path, text, kind: "main".into(), revision: "1".into(), ..<_>::default() }
+}
+
+impl ConfigurationFiles for Files {
+    fn files(&self) -> ConfigFileList {
+        ConfigFileList { files: vec![file()], ..ConfigFileList::default() }
+    }
+
+    fn schema(&self) -> &'static serde_json::Value {
+        static SCHEMA: serde_json::Value = serde_json::Value::Null;
+        &SCHEMA
+    }
+
+    fn check(&self, draft: &CheckDraft) -> Result<CheckedDraft, FilesRefusal> {
+        let known = |it: &&crate::model::DraftFile| it.path != "/etc/t.yaml";
+        match draft.files.iter().find(known) {
+            Some(other) => Err(FilesRefusal::NoSuchFile(other.path.clone())),
+            None => Ok(CheckedDraft::default()),
+        }
+    }
+
+    fn edit(&self, draft: &EditDraft) -> Result<EditedDraft, FilesRefusal> {
+        Ok(EditedDraft { files: draft.files.clone(), ..EditedDraft::default() })
+    }
+
+    fn apply(
+        &self,
+        wanted: &ApplyRequest,
+        author: &ChangeAuthor,
+    ) -> Result<ApplyOutcome, FilesRefusal> {
+        assert_eq!((author.who.as_str(), author.why.as_str()), ("token", "because"));
+        match wanted.files[0].text.as_str() {
+            "wrong" => Err(FilesRefusal::Wrong(vec![PlacedProblem {
+                file: "/etc/t.yaml".into(),
+                line: 3,
+                column: 1,
+                path: "soup".into(),
+                message: "unknown key".into(),
+                remedy: Some("leave it out".into()),
+            }])),
+            "all" if !wanted.confirm => Err(FilesRefusal::Unconfirmed(vec!["everything".into()])),
+            _ if wanted.files[0].revision != "1" => Err(FilesRefusal::Changed(vec![file()])),
+            _ => Ok(ApplyOutcome { number: Some(7), ..ApplyOutcome::default() }),
+        }
+    }
+
+    fn history(&self) -> ChangeList {
+        let change = ChangeInfo { number: 7, who: "token".into(), ..ChangeInfo::default() };
+        ChangeList { changes: vec![change], trouble: None }
+    }
+
+    fn change(&self, number: u64) -> Result<ChangeDetails, FilesRefusal> {
+        if number == 7 {
+            Ok(ChangeDetails::default())
+        } else {
+            Err(FilesRefusal::NoSuchChange(number))
+        }
+    }
+
+    fn restore(
+        &self,
+        number: u64,
+        _: &RestoreRequest,
+        _: &ChangeAuthor,
+    ) -> Result<ApplyOutcome, FilesRefusal> {
+        self.change(number).map(|_| ApplyOutcome::default())
+    }
+}
