@@ -8,6 +8,7 @@ import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { activity, changeProfiles, shownClients, shownProfiles } from "./clients.mjs";
 import { statistics } from "./statistics.mjs";
+import { configuration } from "./configuration.mjs";
 import { cached, LISTS, ORIGINS, row, series, top, TRUST } from "./data.mjs";
 import { answerUsers, callerOf, denied, login, logout, noteCall, signInOffer, TOKEN } from "./users.mjs";
 
@@ -221,6 +222,10 @@ function readBody(request) {
 async function answer(request, url) {
   const { searchParams: words } = url;
   const range = words.get("range") ?? "24h";
+  if (url.pathname.startsWith("/api/configuration/")) {
+    const told = await configuration(`${request.method} ${url.pathname}`, () => readBody(request));
+    if (told) return told;
+  }
   switch (`${request.method} ${url.pathname}`) {
     case "GET /api/status": return [200, status()];
     case "GET /api/totals": return [200, totals(range)];

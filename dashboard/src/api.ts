@@ -2,6 +2,19 @@
 // a `Fault` that says what is wrong and what to do. Called by the views, and by nothing else.
 
 import type { ClientActivity, Clients, GroupOrder, ProfileOrder, Profiles, RemoveOrder } from "./client-model";
+import type {
+  Applied,
+  ApplyOrder,
+  ChangeDetails,
+  ChangeInfo,
+  CheckedDraft,
+  ConfigFiles,
+  DraftFile,
+  EditDraft,
+  EditedDraft,
+  FilesProblem,
+  Schema,
+} from "./config-model";
 import { asSentence } from "./format";
 import type {
   Action,
@@ -55,6 +68,12 @@ import type { Statistics, StatisticsWords } from "./statistics-model";
 /** What was looked at was changed meanwhile, where it is "changed". */
 export type FaultKind = "signed-out" | "unreachable" | "refused" | "changed";
 
+/** What some calls say besides of why they did not work. */
+interface FaultMore {
+  needsCode?: boolean;
+  files?: FilesProblem;
+}
+
 /** Why a call did not work, with the remedy to show beside it. */
 export class Fault extends Error {
   readonly kind: FaultKind;
@@ -62,13 +81,16 @@ export class Fault extends Error {
   readonly complaints: string[];
   /** The password was right, and a code is missing or wrong. */
   readonly needsCode: boolean;
+  /** What a refused change of the configuration's files says besides. */
+  readonly files: FilesProblem;
 
-  constructor(kind: FaultKind, message: string, remedy: string, complaints: string[] = [], needsCode = false) {
+  constructor(kind: FaultKind, message: string, remedy: string, complaints: string[] = [], more: FaultMore = {}) {
     super(message);
     this.kind = kind;
     this.remedy = remedy;
     this.complaints = complaints;
-    this.needsCode = needsCode;
+    this.needsCode = more.needsCode ?? false;
+    this.files = more.files ?? {};
   }
 }
 
@@ -146,7 +168,7 @@ async function call<T>(path: string, init: RequestInit, timeout = TIMEOUT_MS): P
       asSentence(problem?.error ?? "that is not right"),
       asSentence(problem?.remedy ?? ""),
       [],
-      problem?.needs === "code",
+      { needsCode: problem?.needs === "code" },
     );
   }
   if (response.status === 401) {
@@ -159,6 +181,7 @@ async function call<T>(path: string, init: RequestInit, timeout = TIMEOUT_MS): P
     asSentence(problem?.error ?? `Tidegate answered ${response.status} ${response.statusText}`),
     asSentence(problem?.remedy ?? "What it prints on its terminal may say more"),
     problem?.complaints ?? [],
+    { files: (problem as FilesProblem | null) ?? {} },
   );
 }
 
@@ -169,7 +192,7 @@ function signInFault({ kind, message, needsCode }: Fault, credentials: Credentia
     : "token" in credentials
       ? "Copy the whole line of `admin.token` again: each state folder has a token of its own."
       : "Type both again. An administrator can set a new password.";
-  return new Fault(kind, message, remedy, [], needsCode);
+  return new Fault(kind, message, remedy, [], { needsCode });
 }
 
 const get = <T>(path: string, signal?: AbortSignal): Promise<T> =>
@@ -259,6 +282,16 @@ export const api = {
   removeToken: (id: string) => post<unknown>("api/tokens/remove", { id }),
   audit: (filter: string, before: number | null, signal?: AbortSignal) =>
     get<AuditPage>(withQuery("api/audit", { filter, before, limit: PAGE_ROWS }), signal),
+  configFiles: (signal?: AbortSignal) => get<ConfigFiles>("api/configuration/files", signal),
+  configSchema: () => get<Schema>("api/configuration/schema"),
+  configCheck: (files: DraftFile[]) => post<CheckedDraft>("api/configuration/check", { files }, RELOAD_TIMEOUT_MS),
+  configEdit: (draft: EditDraft) => post<EditedDraft>("api/configuration/edit", draft),
+  configApply: (order: ApplyOrder) => post<Applied>("api/configuration/apply", order, RELOAD_TIMEOUT_MS),
+  configHistory: (signal?: AbortSignal) =>
+    get<{ changes: ChangeInfo[]; trouble: string | null }>("api/configuration/history", signal),
+  configChange: (number: number) => get<ChangeDetails>(`api/configuration/history/${number}`),
+  configRestore: (number: number, why: string, confirm: boolean) =>
+    post<Applied>(`api/configuration/history/${number}/restore`, { why, confirm }, RELOAD_TIMEOUT_MS),
   reload: () => post<Reloaded>("api/reload", {}, RELOAD_TIMEOUT_MS),
   pause: (seconds: number) => post<Paused>("api/pause", { seconds }),
   resume: () => post<Paused>("api/resume", {}),

@@ -10,6 +10,7 @@ import type { View } from "./route";
 import { AccountView } from "./views/account";
 import { CacheView } from "./views/cache";
 import { ClientsView } from "./views/clients";
+import { ConfigurationView } from "./views/configuration";
 import { ListsView } from "./views/lists";
 import { Log } from "./views/log";
 import { Login } from "./views/login";
@@ -31,6 +32,7 @@ const TITLES: Record<View, string> = {
   cache: "Cache",
   people: "People",
   account: "Your account",
+  configuration: "Configuration",
   setup: "Set up",
 };
 
@@ -54,6 +56,8 @@ function Current({ view }: { view: View }) {
       return <PeopleView />;
     case "account":
       return <AccountView />;
+    case "configuration":
+      return <ConfigurationView />;
     case "setup":
       return <Setup />;
   }

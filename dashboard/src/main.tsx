@@ -18,6 +18,7 @@ import "./style/audit.css";
 import "./style/palette.css";
 import "./style/tried.css";
 import "./style/statistics.css";
+import "./style/configuration.css";
 import { App } from "./app";
 import { begin } from "./state";
 

@@ -1,7 +1,19 @@
 // Where in the dashboard one is: the part of the address after `#`. A filter is part of the address,
 // so that a view of the log can be bookmarked and the back button works.
 
-export const VIEWS = ["overview", "statistics", "log", "clients", "why", "lists", "cache", "people", "account", "setup"] as const;
+export const VIEWS = [
+  "overview",
+  "statistics",
+  "log",
+  "clients",
+  "why",
+  "lists",
+  "cache",
+  "configuration",
+  "people",
+  "account",
+  "setup",
+] as const;
 export type View = (typeof VIEWS)[number];
 
 export interface Route {

@@ -15,6 +15,7 @@ export const PLACES: readonly (Place & { role?: Role })[] = [
   { view: "why", name: "Why", icon: "why" },
   { view: "lists", name: "Lists", icon: "lists" },
   { view: "cache", name: "Cache", icon: "cache" },
+  { view: "configuration", name: "Configuration", icon: "configuration", role: "administrator" },
   { view: "people", name: "People", icon: "people", role: "administrator" },
   { view: "setup", name: "Set up", icon: "setup" },
 ];

@@ -1,0 +1,336 @@
+// The fields of the forms: a list of addresses, records of local names, a choice of words.
+
+import { useSignal } from "@preact/signals";
+import type { Json, SettingEdit, WrittenValue } from "../config-model";
+import { written } from "../desk";
+import { Icon } from "./icons";
+
+/** The settings that forms show, and how they are changed. */
+export interface FormDesk {
+  value: (path: string) => WrittenValue | undefined;
+  change: (changes: SettingEdit[]) => Promise<void>;
+  busy: boolean;
+  readOnly: boolean;
+}
+
+const TYPES = ["A", "AAAA", "CNAME", "MX", "TXT", "SRV", "PTR"];
+
+function textOf(item: Json, inside: string | undefined): string {
+  if (typeof item === "string") return item;
+  if (inside !== undefined && typeof item === "object" && item !== null && !Array.isArray(item)) return String(item[inside] ?? "");
+  return JSON.stringify(item);
+}
+
+/** Keys of an item that is a mapping, besides the one that is shown. */
+function more(item: Json, inside: string | undefined): string {
+  if (typeof item !== "object" || item === null || Array.isArray(item)) return "";
+  return Object.keys(item)
+    .filter((key) => key !== inside)
+    .join(", ");
+}
+
+interface ListProps {
+  desk: FormDesk;
+  path: string;
+  label: string;
+  /** One of them, in a word. */
+  item: string;
+  example: string;
+  items: Json[];
+  /** The key that is shown of a mapping. */
+  inside?: string;
+  /** The last one stays. */
+  isNeeded?: boolean;
+  /** What holds where nothing is set. */
+  unset?: string;
+}
+
+export function ListField({ desk, path, label, item, example, items, inside, isNeeded, unset }: ListProps) {
+  const added = useSignal("");
+  const off = desk.busy || desk.readOnly;
+  const set = (at: number, text: string): void => {
+    const value = text.trim();
+    const now = items[at] ?? "";
+    if (value === "" || value === textOf(now, inside)) return;
+    const below = typeof now === "string" || inside === undefined ? "" : `.${inside}`;
+    void desk.change([{ path: `${path}[${at}]${below}`, value: written(value) }]);
+  };
+  const swap = (at: number): void => {
+    const [one, two] = [items[at - 1], items[at]].map((it) => (typeof it === "string" ? written(it) : JSON.stringify(it)));
+    if (one === undefined || two === undefined) return;
+    void desk.change([
+      { path: `${path}[${at - 1}]`, value: two },
+      { path: `${path}[${at}]`, value: one },
+    ]);
+  };
+  const add = (): void => {
+    const value = added.value.trim();
+    if (value === "") return;
+    added.value = "";
+    void desk.change([{ path: `${path}[${items.length}]`, value: written(value) }]);
+  };
+  return (
+    <fieldset class="field">
+      <legend class="field-name">{label}</legend>
+      {items.length === 0 && unset && <p class="field-hint">{unset}</p>}
+      <ul class="rows">
+        {items.map((one, at) => (
+          <li key={`${at} ${textOf(one, inside)}`} class="row">
+            <input
+              class="input input-mono"
+              aria-label={`${label}: ${item} ${at + 1}`}
+              spellcheck={false}
+              disabled={off}
+              value={textOf(one, inside)}
+              onChange={(event) => set(at, event.currentTarget.value)}
+            />
+            {more(one, inside) !== "" && <span class="field-hint">with {more(one, inside)}</span>}
+            <button type="button" class="button button-bare button-square" aria-label={`Move ${item} ${at + 1} up`} disabled={off || at === 0} onClick={() => swap(at)}>
+              <Icon name="up" />
+            </button>
+            <button
+              type="button"
+              class="button button-bare button-square"
+              aria-label={`Remove ${item} ${at + 1}`}
+              disabled={off || (isNeeded && items.length === 1)}
+              onClick={() => void desk.change([{ path: items.length === 1 ? path : `${path}[${at}]`, value: null }])}
+            >
+              <Icon name="close" />
+            </button>
+          </li>
+        ))}
+        {!desk.readOnly && (
+          <li class="row">
+            <input
+              class="input input-mono"
+              aria-label={`${label}: another ${item}`}
+              placeholder={example}
+              spellcheck={false}
+              disabled={off}
+              value={added.value}
+              onInput={(event) => {
+                added.value = event.currentTarget.value;
+              }}
+              onKeyDown={(event) => {
+                if (event.key === "Enter") add();
+              }}
+            />
+            <button type="button" class="button" aria-label={`Add ${item} to ${label}`} disabled={off || added.value.trim() === ""} onClick={add}>
+              <Icon name="plus" />
+              Add
+            </button>
+          </li>
+        )}
+      </ul>
+    </fieldset>
+  );
+}
+
+/** One text. */
+export function TextField({ desk, path, label, value }: { desk: FormDesk; path: string; label: string; value: string }) {
+  return (
+    <label class="field">
+      <span class="field-name">{label}</span>
+      <input
+        class="input input-mono"
+        spellcheck={false}
+        disabled={desk.busy || desk.readOnly}
+        value={value}
+        onChange={(event) => {
+          const text = event.currentTarget.value.trim();
+          if (text !== "" && text !== value) void desk.change([{ path, value: written(text) }]);
+        }}
+      />
+    </label>
+  );
+}
+
+/** Mappings of two texts. */
+export function PairField(props: {
+  desk: FormDesk;
+  path: string;
+  label: string;
+  item: string;
+  keys: [string, string];
+  examples: [string, string];
+  items: Json[];
+}) {
+  const { desk, path, label, item, keys, examples, items } = props;
+  const first = useSignal("");
+  const second = useSignal("");
+  const off = desk.busy || desk.readOnly;
+  const add = (): void => {
+    const [one, two] = [first.value.trim(), second.value.trim()];
+    if (one === "" || two === "") return;
+    first.value = "";
+    second.value = "";
+    void desk.change([{ path: `${path}[${items.length}]`, value: `{ ${keys[0]}: ${written(one)}, ${keys[1]}: ${written(two)} }` }]);
+  };
+  return (
+    <fieldset class="field">
+      <legend class="field-name">{label}</legend>
+      <ul class="rows">
+        {items.map((one, at) => (
+          <li key={`${at} ${textOf(one, keys[0])}`} class="row row-pair">
+            {keys.map((key) => (
+              <input
+                key={key}
+                class="input input-mono"
+                aria-label={`${key} ${at + 1}`}
+                spellcheck={false}
+                disabled={off}
+                value={textOf(one, key)}
+                onChange={(event) => {
+                  const text = event.currentTarget.value.trim();
+                  if (text !== "") void desk.change([{ path: `${path}[${at}].${key}`, value: written(text) }]);
+                }}
+              />
+            ))}
+            <button
+              type="button"
+              class="button button-bare button-square"
+              aria-label={`Remove ${item} ${at + 1}`}
+              disabled={off}
+              onClick={() => void desk.change([{ path: items.length === 1 ? path : `${path}[${at}]`, value: null }])}
+            >
+              <Icon name="close" />
+            </button>
+          </li>
+        ))}
+        {!desk.readOnly && (
+          <li class="row row-pair">
+            {([first, second] as const).map((typed, at) => (
+              <input
+                key={keys[at]}
+                class="input input-mono"
+                aria-label={`${keys[at]} of another ${item}`}
+                placeholder={examples[at]}
+                spellcheck={false}
+                disabled={off}
+                value={typed.value}
+                onInput={(event) => {
+                  typed.value = event.currentTarget.value;
+                }}
+              />
+            ))}
+            <button type="button" class="button button-square" aria-label={`Add the ${item}`} disabled={off || first.value.trim() === "" || second.value.trim() === ""} onClick={add}>
+              <Icon name="plus" />
+            </button>
+          </li>
+        )}
+      </ul>
+    </fieldset>
+  );
+}
+
+/** Records as `NAME TYPE VALUE`. */
+export function RecordField({ desk, path, items }: { desk: FormDesk; path: string; items: Json[] }) {
+  const name = useSignal("");
+  const type = useSignal("A");
+  const value = useSignal("");
+  const off = desk.busy || desk.readOnly;
+  const put = (at: number, words: string[]): void => {
+    const text = words.map((word) => word.trim()).join(" ");
+    if (text === items[at] || words.some((word) => word.trim() === "")) return;
+    void desk.change([{ path: `${path}[${at}]`, value: JSON.stringify(text) }]);
+  };
+  const add = (): void => {
+    if (name.value.trim() === "" || value.value.trim() === "") return;
+    put(items.length, [name.value, type.value, value.value]);
+    name.value = "";
+    value.value = "";
+  };
+  const onEnter = (event: KeyboardEvent): void => {
+    if (event.key === "Enter") add();
+  };
+  return (
+    <fieldset class="field">
+      <legend class="field-name">
+        Answered from here; <code>||NAME^</code> stands for a name and all below
+      </legend>
+      <ul class="rows">
+        {items.map((one, at) => {
+          const [host = "", kind = "", ...rest] = String(one).split(/\s+/);
+          const words = [host, kind, rest.join(" ")];
+          const set = (n: number, text: string): void => put(at, words.with(n, text));
+          return (
+            <li key={`${at} ${String(one)}`} class="row row-record">
+              <input class="input input-mono" aria-label={`Name ${at + 1}`} spellcheck={false} disabled={off} value={host} onChange={(event) => set(0, event.currentTarget.value)} />
+              <TypeChoice label={`Type ${at + 1}`} value={kind.toUpperCase()} disabled={off} onChoose={(chosen) => set(1, chosen)} />
+              <input class="input input-mono" aria-label={`Value ${at + 1}`} spellcheck={false} disabled={off} value={rest.join(" ")} onChange={(event) => set(2, event.currentTarget.value)} />
+              <button
+                type="button"
+                class="button button-bare button-square"
+                aria-label={`Remove the name ${host}`}
+                disabled={off}
+                onClick={() => void desk.change([{ path: items.length === 1 ? path : `${path}[${at}]`, value: null }])}
+              >
+                <Icon name="close" />
+              </button>
+            </li>
+          );
+        })}
+        {!desk.readOnly && (
+          <li class="row row-record">
+            <input class="input input-mono" aria-label="New name" placeholder="nas.lan" spellcheck={false} disabled={off} value={name.value} onKeyDown={onEnter} onInput={(event) => {
+              name.value = event.currentTarget.value;
+            }} />
+            <TypeChoice label="New type" value={type.value} disabled={off} onChoose={(chosen) => {
+              type.value = chosen;
+            }} />
+            <input class="input input-mono" aria-label="New value" placeholder="192.168.1.5" spellcheck={false} disabled={off} value={value.value} onKeyDown={onEnter} onInput={(event) => {
+              value.value = event.currentTarget.value;
+            }} />
+            <button type="button" class="button button-square" aria-label="Add the name" disabled={off || name.value.trim() === "" || value.value.trim() === ""} onClick={add}>
+              <Icon name="plus" />
+            </button>
+          </li>
+        )}
+      </ul>
+    </fieldset>
+  );
+}
+
+function TypeChoice(props: { label: string; value: string; disabled: boolean; onChoose: (type: string) => void }) {
+  const known = TYPES.includes(props.value) ? TYPES : [props.value, ...TYPES];
+  return (
+    <select class="input" aria-label={props.label} disabled={props.disabled} value={props.value} onChange={(event) => props.onChoose(event.currentTarget.value)}>
+      {known.map((one) => (
+        <option key={one}>{one}</option>
+      ))}
+    </select>
+  );
+}
+
+export function ChoiceField(props: {
+  desk: FormDesk;
+  path: string;
+  label: string;
+  /** The word that holds where nothing is set. */
+  standard: string;
+  choices: { value: string; text: string }[];
+}) {
+  const { desk, path, label, standard, choices } = props;
+  const set = desk.value(path)?.value;
+  const value = typeof set === "string" ? set : standard;
+  const words = choices.find((one) => one.value === value)?.text ?? "";
+  return (
+    <label class="field">
+      <span class="field-name">{label}</span>
+      <select
+        class="input"
+        disabled={desk.busy || desk.readOnly}
+        value={value}
+        onChange={(event) => void desk.change([{ path, value: event.currentTarget.value }])}
+      >
+        {choices.map((one) => (
+          <option key={one.value} value={one.value}>
+            {one.value}
+            {one.value === standard ? " (standard)" : ""}
+          </option>
+        ))}
+      </select>
+      {words !== "" && <span class="field-hint">{words.replaceAll("`", "")}</span>}
+    </label>
+  );
+}

@@ -1,0 +1,184 @@
+// A change of the configuration before it is applied: what differs in the texts and in what they
+// mean, what may be a mistake, what must be said yes to, and why it is made.
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { plural } from "../format";
+import { apply, busy, changedPaths, checked, checking, conflicts, deskFault, discard, drafts, known, nameOf, settle } from "../desk";
+import { CodeDiff, CodeMerge } from "./code";
+import { Notice } from "./notice";
+import { Panel } from "./panel";
+
+const SHOWN_DIFFERENCES = 40;
+
+/** The bar that stands under the view while something is typed that is not in force. */
+export function DeskBar({ onReview }: { onReview: () => void }) {
+  const paths = changedPaths.value;
+  if (paths.length === 0) return null;
+  const wrong = checked.value?.complaints.length ?? 0;
+  const state = checking.value ? "checking …" : wrong > 0 ? plural(wrong, "complaint") : "nothing is wrong";
+  return (
+    <div class="desk-bar" role="region" aria-label="Changes that are not applied">
+      <p role="status">
+        <strong>{paths.length === 1 ? nameOf(paths[0] ?? "") : plural(paths.length, "file")}</strong> changed, {state}
+      </p>
+      <button type="button" class="button button-bare" disabled={busy.value} onClick={discard}>
+        Discard
+      </button>
+      <button type="button" class="button button-main" disabled={checking.value || wrong > 0} onClick={onReview}>
+        Review and apply
+      </button>
+    </div>
+  );
+}
+
+function Meaning() {
+  const found = checked.value;
+  if (!found) return null;
+  const late = found.differences.filter((one) => one.takes === "restart");
+  return (
+    <>
+      {found.differences.length > 0 ? (
+        <div>
+          <h3>What changes</h3>
+          <ul class="meaning">
+            {found.differences.slice(0, SHOWN_DIFFERENCES).map((one) => (
+              <li key={one.path}>
+                <code>{one.text}</code>
+              </li>
+            ))}
+          </ul>
+          {found.differences.length > SHOWN_DIFFERENCES && <p class="quiet">and {found.differences.length - SHOWN_DIFFERENCES} more</p>}
+        </div>
+      ) : (
+        <p class="quiet">The texts differ, and no setting does.</p>
+      )}
+      {late.length > 0 && (
+        <Notice tone="land">
+          <p>
+            {late.map((one) => one.path).join(", ")}: only the next start takes this over. Where the dashboard listens
+            cannot be tried out before; see that you reach it by the new address, or keep a way to the machine.
+          </p>
+        </Notice>
+      )}
+      {found.warnings.length > 0 && (
+        <Notice tone="land">
+          <ul class="complaints">
+            {found.warnings.map((warning) => (
+              <li key={warning}>{warning}</li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+    </>
+  );
+}
+
+export function Review({ onClose }: { onClose: (worked: boolean) => void }) {
+  const why = useSignal("");
+  const confirmed = useSignal(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const asks = checked.value?.asks ?? [];
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (await apply(why.value, confirmed.value)) onClose(true);
+  };
+  if (conflicts.value.length > 0) return <Conflict />;
+  const files = known.value?.files ?? [];
+  return (
+    <Panel id="review-title" title="Review">
+      <form class="review" onSubmit={(event) => void send(event)}>
+        {deskFault.value && <Notice tone="fault" fault={deskFault.value} />}
+        <label class="field">
+          <span class="field-name">Why, for the history</span>
+          <input
+            ref={field}
+            class="input"
+            maxLength={400}
+            value={why.value}
+            onInput={(event) => {
+              why.value = event.currentTarget.value;
+            }}
+          />
+        </label>
+        {asks.map((ask) => (
+          <label key={ask} class="ask">
+            <input
+              type="checkbox"
+              checked={confirmed.value}
+              onChange={(event) => {
+                confirmed.value = event.currentTarget.checked;
+              }}
+            />
+            <span>Yes: {ask}</span>
+          </label>
+        ))}
+        <div class="foot">
+          <button
+            type="submit"
+            class="button button-main"
+            disabled={busy.value || checking.value || (checked.value?.complaints.length ?? 0) > 0 || (asks.length > 0 && !confirmed.value)}
+          >
+            {busy.value ? "Applying …" : "Apply"}
+          </button>
+          <button type="button" class="button button-bare" onClick={() => onClose(false)}>
+            Go on editing
+          </button>
+        </div>
+        <Meaning />
+        {files
+          .filter((file) => drafts.value[file.path] !== undefined)
+          .map((file) => (
+            <div key={file.path} class="review-file">
+              <h3>
+                <code>{file.path}</code>
+              </h3>
+              <CodeDiff before={file.text ?? ""} after={drafts.value[file.path] ?? ""} label={`Changes of ${file.path}`} />
+            </div>
+          ))}
+      </form>
+    </Panel>
+  );
+}
+
+/** Somebody else was quicker: both texts, to be joined. */
+function Conflict() {
+  const joined = useRef<Record<string, string>>({});
+  for (const file of conflicts.value) joined.current[file.path] ??= drafts.value[file.path] ?? "";
+  return (
+    <Panel id="conflict-title" title="Changed meanwhile">
+      <div class="review">
+        <Notice tone="land">
+          <p>
+            Somebody else has changed {conflicts.value.map((file) => nameOf(file.path)).join(", ")} since you began. Nothing
+            of yours was written. Join both texts here, then go on.
+          </p>
+        </Notice>
+        {conflicts.value.map((file) => (
+          <div key={file.path} class="review-file">
+            <h3>
+              <code>{file.path}</code>
+            </h3>
+            <p class="quiet">The file as it is now, and your text, which can be changed here.</p>
+            <CodeMerge
+              theirs={file.text ?? ""}
+              mine={drafts.value[file.path] ?? ""}
+              onChange={(text) => {
+                joined.current[file.path] = text;
+              }}
+            />
+          </div>
+        ))}
+        <div class="foot">
+          <button type="button" class="button button-main" onClick={() => settle(joined.current)}>
+            Go on with my text
+          </button>
+          <button type="button" class="button" onClick={discard}>
+            Take theirs
+          </button>
+        </div>
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,96 @@
+// The configuration: forms for what people change weekly, the files as texts, and what was changed.
+
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { applied, changedPaths, check, checked, conflicts, deskFault, known, loadDesk } from "../desk";
+import { plural } from "../format";
+import { Choice } from "../parts/choice";
+import { ConfigTexts, ReadOnly } from "../parts/config-files";
+import { ConfigForms } from "../parts/config-forms";
+import { ConfigHistory } from "../parts/config-history";
+import { DeskBar, Review } from "../parts/config-review";
+import { Empty, Notice } from "../parts/notice";
+import { amend, refreshStatus, route } from "../state";
+
+const TABS = [
+  { value: "forms", text: "Settings" },
+  { value: "files", text: "Files" },
+  { value: "history", text: "History" },
+] as const;
+type Tab = (typeof TABS)[number]["value"];
+
+export function ConfigurationView() {
+  const reviewing = useSignal(false);
+  const tab: Tab = TABS.find((one) => one.value === route.value.words["tab"])?.value ?? "forms";
+  useEffect(() => {
+    void loadDesk();
+    return () => {
+      applied.value = null;
+    };
+  }, []);
+  const review = (): void => {
+    if (changedPaths.value.length === 0) return;
+    void check().then(() => {
+      if ((checked.value?.complaints.length ?? 0) > 0) amend({ ...route.value.words, tab: "files" });
+      else reviewing.value = true;
+    });
+  };
+  const close = (worked: boolean): void => {
+    reviewing.value = false;
+    if (worked) void refreshStatus();
+  };
+  const files = known.value;
+  const isReviewing = reviewing.value && changedPaths.value.length > 0;
+  return (
+    <>
+      <div class="view-head">
+        <h1>Configuration</h1>
+        {!isReviewing && (
+          <Choice label="Part of the configuration" name="tab" options={TABS} value={tab} onChoose={(value) => amend({ tab: value === "forms" ? "" : value })} />
+        )}
+      </div>
+      <AppliedNotice />
+      {deskFault.value && !isReviewing && <Notice tone="fault" fault={deskFault.value} />}
+      {files && files.fixed !== null && <ReadOnly why={files.fixed} remedy={files.remedy} />}
+      {files && isReviewing && <Review onClose={close} />}
+      {files && !isReviewing && (
+        <>
+          {files.files.length === 0 && tab !== "history" ? (
+            <Empty title="There is no file yet">What runs is the configuration that Tidegate has in itself.</Empty>
+          ) : (
+            <>
+              {tab === "forms" && <ConfigForms />}
+              {tab === "files" && <ConfigTexts onApply={review} />}
+            </>
+          )}
+          {tab === "history" && <ConfigHistory canRestore={files.files.some((file) => file.fixed === null)} />}
+          <DeskBar onReview={review} />
+        </>
+      )}
+      {conflicts.value.length > 0 && !isReviewing && (
+        <button type="button" class="button" onClick={() => void (reviewing.value = true)}>
+          Join both texts
+        </button>
+      )}
+    </>
+  );
+}
+
+function AppliedNotice() {
+  const done = applied.value;
+  if (!done) return null;
+  return (
+    <Notice tone="good">
+      <p>
+        Applied, and in force{done.number === null ? "" : ` as change ${done.number}`}. {plural(done.reload.rules, "rule")} in all.
+      </p>
+      {done.at_restart.length > 0 && (
+        <ul class="complaints">
+          {done.at_restart.map((one) => (
+            <li key={one}>{one}</li>
+          ))}
+        </ul>
+      )}
+    </Notice>
+  );
+}
