@@ -12,7 +12,7 @@ import { Empty, Notice } from "./notice";
 
 function author(change: ChangeInfo): string {
   if (change.who === "outside") return "in an editor, or by another program";
-  const who = change.who === "token" ? "with the token" : `by ${printable(change.who)}`;
+  const who = change.who === "admin.token" ? "with the token" : `by ${printable(change.who)}`;
   return change.from === null ? who : `${who}, from ${change.from}`;
 }
 

@@ -106,7 +106,7 @@ fn files_are_judged_applied_and_gone_back_to_with_comments_and_rights_kept() {
     assert_eq!(left.len(), 3, "two files and the state folder: {left:?}");
 
     let told = &history(&edge)[0];
-    assert_eq!((&told["who"], &told["from"]), (&json!("token"), &json!("127.0.0.1")));
+    assert_eq!((&told["who"], &told["from"]), (&json!("admin.token"), &json!("127.0.0.1")));
     assert_eq!(told["why"], "the shelf has moved");
     let change = edge.api("/api/configuration/history/1");
     assert_eq!(change["texts"][0]["before"], DNS);

@@ -42,7 +42,7 @@ impl ConfigurationFiles for Files {
         wanted: &ApplyRequest,
         author: &ChangeAuthor,
     ) -> Result<ApplyOutcome, FilesRefusal> {
-        assert_eq!((author.who.as_str(), author.why.as_str()), ("token", "because"));
+        assert_eq!((author.who.as_str(), author.why.as_str()), ("admin.token", "because"));
         match wanted.files[0].text.as_str() {
             "wrong" => Err(FilesRefusal::Wrong(vec![PlacedProblem {
                 file: "/etc/t.yaml".into(),
