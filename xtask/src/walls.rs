@@ -113,6 +113,13 @@ pub(crate) const WALLS: &[Wall] = &[
         &["vocab", "passwords", "durable-file"],
         &[RUN_TIME, HTTP, TLS],
     ),
+    // The way to the provider is handed in, and the time.
+    system(
+        "single-sign-on",
+        "crates/single-sign-on",
+        &["vocab", "settings"],
+        &[RUN_TIME, SYSTEM, CLOCK, LOGGING, HTTP, TLS],
+    ),
     pure("rate-limit", "crates/rate-limit", &[]),
     system("sandbox", "crates/sandbox", &[], &[RUN_TIME, HTTP, TLS]),
     system(

@@ -22,6 +22,9 @@ pub(crate) struct StoredUser {
     pub(crate) subject: Option<String>,
     /// The moment of its making, in milliseconds since 1970.
     pub(crate) created_ms: u64,
+    /// The moment of the last sign-in, likewise; none before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) signed_in_ms: Option<u64>,
 }
 
 /// All users, in the order in which they were made.

@@ -51,6 +51,8 @@ pub struct UserInfo {
     pub has_subject: bool,
     /// The moment of its making, in milliseconds since 1970.
     pub created_ms: u64,
+    /// The moment of the last sign-in, likewise; none before the first.
+    pub signed_in_ms: Option<u64>,
 }
 
 /// Change of a user; what is none stays.
@@ -112,7 +114,16 @@ impl UserAccounts {
         let name = read_name(name)?;
         let password = Some(hashed(password)?);
         let created_ms = now.unix_ms;
-        self.insert(StoredUser { name, role, password, totp: None, subject: None, created_ms })
+        let user = StoredUser {
+            name,
+            role,
+            password,
+            totp: None,
+            subject: None,
+            created_ms,
+            signed_in_ms: None,
+        };
+        self.insert(user)
     }
 
     fn insert(&self, user: StoredUser) -> Result<(), AccountRefusal> {
@@ -149,14 +160,33 @@ impl UserAccounts {
             None => {
                 let name = read_name(name)?;
                 let (subject, created_ms) = (Some(subject.to_owned()), now.unix_ms);
-                let user =
-                    StoredUser { name, role, password: None, totp: None, subject, created_ms };
+                let user = StoredUser {
+                    name,
+                    role,
+                    password: None,
+                    totp: None,
+                    subject,
+                    created_ms,
+                    signed_in_ms: None,
+                };
                 let name = user.name.clone();
                 self.insert(user)?;
                 name
             }
         };
         self.get(&name).ok_or(AccountRefusal::UnknownUser)
+    }
+
+    /// The user whom a provider of single sign-on calls `subject`.
+    pub fn of_subject(&self, subject: &str) -> Option<UserInfo> {
+        let table = self.table();
+        let mut users = table.users.iter();
+        users.find(|it| it.subject.as_deref() == Some(subject)).map(UserInfo::of)
+    }
+
+    /// Keeps the moment of a sign-in. Writes.
+    pub fn note_sign_in(&self, name: &str, now: Now) -> Result<(), AccountRefusal> {
+        self.alter(name, |user| user.signed_in_ms = Some(now.unix_ms))
     }
 
     /// Changes a user. Hashes and writes.
@@ -280,6 +310,7 @@ impl UserInfo {
             has_password: user.password.is_some(),
             has_subject: user.subject.is_some(),
             created_ms: user.created_ms,
+            signed_in_ms: user.signed_in_ms,
         }
     }
 }

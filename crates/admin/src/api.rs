@@ -25,6 +25,7 @@ mod requests;
 pub(crate) mod session;
 mod sessions;
 mod settings;
+mod sign_on;
 pub(crate) mod state;
 mod statistics;
 mod stores;
@@ -38,6 +39,7 @@ use crate::control::ProgramControl;
 use crate::gate::AuthGate;
 use crate::one_time_tokens::OneTimeTokens;
 use crate::refused::ApiRefusal;
+use crate::sign_on_desk::SignOnDesk;
 use http::StatusCode;
 use ledger::Ledger;
 use std::sync::Arc;
@@ -59,6 +61,8 @@ pub(crate) struct ApiState {
     pub(crate) gate: AuthGate,
     pub(crate) clock: fn() -> Now,
     pub(crate) once: OneTimeTokens,
+    /// Single sign-on; none where it is not set.
+    pub(crate) sign_on: Option<SignOnDesk>,
     questions: Arc<Semaphore>,
 }
 
@@ -68,11 +72,12 @@ impl ApiState {
         configuration: Arc<dyn ConfigurationFiles>,
         ledger: Ledger,
         gate: AuthGate,
+        sign_on: Option<SignOnDesk>,
         clock: fn() -> Now,
     ) -> Self {
         let questions = Arc::new(Semaphore::new(QUESTIONS_MAX));
         let once = OneTimeTokens::default();
-        Self { control, configuration, ledger, gate, clock, once, questions }
+        Self { control, configuration, ledger, gate, clock, once, sign_on, questions }
     }
 
     /// Runs what may block on a thread made for that.
@@ -223,6 +228,8 @@ pub(crate) fn open() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(session::sign_in_offer))
         .routes(routes!(session::login))
         .routes(routes!(session::logout))
+        .routes(routes!(sign_on::begin))
+        .routes(routes!(sign_on::finish))
         .routes(routes!(state::ca_pem))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))

@@ -47,6 +47,14 @@ impl AdminScheme {
         }
     }
 
+    /// Name of the cookie of a browser that is at the provider of single sign-on.
+    pub(crate) const fn sign_on_cookie_name(self) -> &'static str {
+        match self {
+            Self::Http => "tidegate_sign_on",
+            Self::Https => "__Host-tidegate_sign_on",
+        }
+    }
+
     /// End of the cookie's field.
     pub(crate) const fn cookie_mark(self) -> &'static str {
         match self {

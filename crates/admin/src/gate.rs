@@ -9,7 +9,6 @@ use crate::caller::ApiCaller;
 use crate::credentials::{CredentialStore, unauthorised};
 use crate::refused::ApiRefusal;
 use crate::sender::RequestOrigin;
-use crate::sessions::SESSION_SECONDS;
 use http::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, ORIGIN};
 use http::{Method, StatusCode, Uri};
 use std::net::IpAddr;
@@ -121,9 +120,9 @@ impl AuthGate {
     }
 
     /// The cookie of a session.
-    pub(crate) fn cookie(id: &str, scheme: AdminScheme) -> String {
+    pub(crate) fn cookie(id: &str, life_s: u64, scheme: AdminScheme) -> String {
         let (name, secure) = (scheme.cookie_name(), scheme.cookie_mark());
-        format!("{name}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_SECONDS}{secure}")
+        format!("{name}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={life_s}{secure}")
     }
 
     /// Ends the request's session, if it has one, and gives the cookie that forgets it. Writes a
@@ -138,7 +137,7 @@ impl AuthGate {
 }
 
 /// The authority the request was sent to (RFC 9112 §3.2: the target's, else the Host field).
-fn host_of<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> {
+pub(crate) fn host_of<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> {
     match uri.authority() {
         Some(authority) => Some(authority.as_str()),
         None => headers.get(HOST)?.to_str().ok(),
@@ -166,11 +165,16 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 
 /// The session that a request names, whether there is one or not.
 pub(crate) fn session_of(headers: &HeaderMap, scheme: AdminScheme) -> Option<&str> {
+    cookie_of(headers, scheme.cookie_name())
+}
+
+/// The value of a cookie.
+pub(crate) fn cookie_of<'h>(headers: &'h HeaderMap, wanted: &str) -> Option<&'h str> {
     headers
         .get_all(COOKIE)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|cookies| cookies.split(';'))
         .filter_map(|cookie| cookie.trim().split_once('='))
-        .find_map(|(name, value)| (name == scheme.cookie_name()).then_some(value))
+        .find_map(|(name, value)| (name == wanted).then_some(value))
 }

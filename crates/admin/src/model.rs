@@ -26,8 +26,9 @@ mod why;
 
 pub use self::accounts::{
     AuditLine, AuditTable, AuditWords, CallerInfo, CodeSent, NewToken, NewUser, PasswordChange,
-    PasswordSent, RecoveryCodes, SessionInfo, SessionRemoval, SessionTable, SignInOffer, TokenMade,
-    TokenName, TokenTable, TotpInfo, UserEdit, UserLine, UserName, UserTable,
+    PasswordSent, RecoveryCodes, SessionInfo, SessionRemoval, SessionTable, SignInOffer,
+    SignOnOffer, TokenMade, TokenName, TokenTable, TotpInfo, UserEdit, UserLine, UserName,
+    UserTable,
 };
 pub use self::cache_index::{
     CacheIndex, CachePage, CacheQuery, CachedResponse, CachedSite, CachedUrl,

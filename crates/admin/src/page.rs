@@ -5,7 +5,9 @@
 
 mod show;
 
-use crate::api::audited::{AuditedDeed, record_deed};
+pub(crate) use show::go_on;
+
+use crate::api::audited::{AuditedDeed, DeedActor, record_deed};
 use crate::api::overrides::{self, ended, ordered};
 use crate::api::{ApiRequest, ApiState};
 use crate::control::{OverrideKey, WhyQuestion};
@@ -161,8 +163,8 @@ pub(crate) async fn act(
         Ok(()) => handle_form(&app, asked, &headers, sent).await,
         Err(refused) => Err(refused),
     };
-    let deed = AuditedDeed { action: "POST /allow", who: &caller.name, body };
-    record_deed(&app, asked, deed, done.as_ref().map(|_| &caller)).await;
+    let deed = AuditedDeed { action: "POST /allow", who: DeedActor::Known(&caller), body };
+    record_deed(&app, asked, deed, done.as_ref().map(drop)).await;
     match done {
         Ok(wish) => (StatusCode::SEE_OTHER, [(LOCATION, wish.address())]).into_response(),
         Err(refused) => show::refused(&refused),

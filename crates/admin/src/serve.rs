@@ -16,6 +16,8 @@ use crate::guard::{self, PeerInfo};
 use crate::page;
 use crate::refused::ApiRefusal;
 use crate::setup::Settings;
+use crate::sign_on_desk::SignOnDesk;
+use crate::sign_on_settings::SignOnSettings;
 use crate::token::AdminToken;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -25,6 +27,7 @@ use axum::routing::get;
 use http::{Method, StatusCode};
 use http_engine::{Body, HttpVersions, Incoming, Limits, ServeError};
 use ledger::Ledger;
+use single_sign_on::ProviderTransport;
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -50,6 +53,8 @@ pub struct AdminParts {
     pub metrics_token: AdminToken,
     /// The state folder, which keeps sessions over restarts.
     pub state_dir: PathBuf,
+    /// The way to the provider of single sign-on; none where it is not set.
+    pub provider: Option<Arc<dyn ProviderTransport>>,
     /// Where the time comes from: once a request.
     pub clock: fn() -> Now,
 }
@@ -69,15 +74,19 @@ impl Admin {
     pub fn new(settings: &Settings, parts: AdminParts) -> (Self, Vec<String>) {
         let https = settings.https.as_ref();
         let names = https.into_iter().flat_map(|https| &https.names);
-        let hosts = settings.hosts.iter().chain(names).map(|host| host.0.clone()).collect();
+        let sign_on = settings.single_sign_on.as_ref();
+        let public = sign_on.and_then(SignOnSettings::public_name);
+        let named = settings.hosts.iter().chain(names).map(|host| host.0.clone());
+        let hosts = named.chain(public).collect();
         let secured = https.map(|https| https.listen.ip());
         let listening = std::iter::once(settings.listen.ip()).chain(secured).collect();
         let now = (parts.clock)();
         let (credentials, troubles) =
             CredentialStore::open(&parts.state_dir, parts.token, parts.metrics_token, now);
         let gate = AuthGate::new(credentials, listening, hosts);
+        let desk = sign_on.zip(parts.provider).map(|(it, provider)| SignOnDesk::new(it, provider));
         let AdminParts { control, configuration, ledger, clock, .. } = parts;
-        let app = Arc::new(ApiState::new(control, configuration, ledger, gate, clock));
+        let app = Arc::new(ApiState::new(control, configuration, ledger, gate, desk, clock));
         let (guarded, mut description) = api::guarded().split_for_parts();
         let (open, open_description) = api::open().split_for_parts();
         description.merge(open_description);
@@ -205,6 +214,8 @@ mod override_tests;
 mod pool_tests;
 #[cfg(test)]
 mod settings_tests;
+#[cfg(test)]
+mod sign_on_tests;
 #[cfg(test)]
 mod statistics_tests;
 #[cfg(test)]

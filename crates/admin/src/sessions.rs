@@ -18,6 +18,9 @@ use vocab::Now;
 pub(crate) const FILE: &str = "admin.sessions";
 /// Life of a session, in seconds.
 pub(crate) const SESSION_SECONDS: u64 = 30 * 86_400;
+/// Life of a session that single sign-on began, in seconds: who is let in no more by the provider
+/// is out here within a working day.
+pub(crate) const SIGN_ON_SESSION_SECONDS: u64 = 12 * 3600;
 /// Sessions at once; the oldest ends for a new one.
 const SESSIONS_MAX: usize = 512;
 /// Sessions of one user at once: nobody ends the sessions of others by beginning many.
@@ -68,6 +71,8 @@ pub(crate) struct SessionStart {
     pub(crate) client: String,
     /// Browser, as it calls itself.
     pub(crate) agent: String,
+    /// Life, in seconds: at most [`SESSION_SECONDS`].
+    pub(crate) life_s: u64,
 }
 
 /// Sessions that are to end.
@@ -115,7 +120,7 @@ impl OpenSessions {
             user: start.user,
             began_ms: now.unix_ms,
             seen_ms: now.unix_ms,
-            until_ms: now.unix_ms.saturating_add(SESSION_SECONDS * 1000),
+            until_ms: now.unix_ms.saturating_add(start.life_s.min(SESSION_SECONDS) * 1000),
             client: start.client,
             agent: start.agent.chars().take(AGENT_LENGTH_MAX).collect(),
             written_ms: now.unix_ms,

@@ -4,6 +4,7 @@
 
 use crate::console_settings::ConsoleChoice;
 use crate::https_settings::HttpsSettings;
+use crate::sign_on_settings::SignOnSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -28,6 +29,9 @@ pub struct Settings {
     /// address listened on. Any other name is refused, so that a hostile page cannot reach it by
     /// DNS rebinding. Default none, at most 64.
     pub hosts: Vec<Text<DomainName>>,
+    /// Sign-in by a provider that speaks OpenID Connect, such as Keycloak, Authentik, Authelia or
+    /// Entra ID, beside passwords and the token. It is read at the start. Default: none.
+    pub single_sign_on: Option<SignOnSettings>,
     /// Where the metrics page is served besides, with `/healthz` and `/readyz` and nothing else, as
     /// address and port such as `192.0.2.1:9054`; HTTP, and no token is asked for: whoever reaches
     /// it may read how much is asked, and the names of lists, upstreams and servers. It is opened
@@ -61,6 +65,7 @@ impl Default for Settings {
             listen: Text(SocketAddr::from((Ipv4Addr::LOCALHOST, 9053))),
             https: None,
             hosts: Vec::new(),
+            single_sign_on: None,
             metrics_listen: None,
             config_edits: ConfigEdits::default(),
             console: None,
@@ -72,8 +77,10 @@ impl Settings {
     /// Warnings about settings that are valid, with paths relative to this section: a dashboard
     /// that others can reach without encryption.
     pub fn warnings(&self) -> Vec<Complaint> {
+        let sign_on = self.single_sign_on.iter().flat_map(SignOnSettings::warnings);
+        let sign_on = sign_on.map(|it| it.under("single_sign_on"));
         if self.listen.ip().is_loopback() {
-            return Vec::new();
+            return sign_on.collect();
         }
         let message = format!(
             "warning: {} is reached from other machines over plain HTTP, and whoever listens on the \
@@ -82,7 +89,7 @@ impl Settings {
         );
         let remedy = "listen on 127.0.0.1, and let others come by HTTPS: \
                       admin.https: { listen: \"0.0.0.0:9443\" }";
-        vec![Complaint::new("listen", message).remedy(remedy)]
+        std::iter::once(Complaint::new("listen", message).remedy(remedy)).chain(sign_on).collect()
     }
 
     /// Every complaint, with paths relative to this section.
@@ -91,6 +98,8 @@ impl Settings {
         let https = self.https.iter().flat_map(HttpsSettings::check);
         let mut complaints: Vec<_> = console.map(|it| it.under("console")).collect();
         complaints.extend(https.map(|it| it.under("https")));
+        let sign_on = self.single_sign_on.iter().flat_map(SignOnSettings::check);
+        complaints.extend(sign_on.map(|it| it.under("single_sign_on")));
         if self.hosts.len() > HOSTS_MAX {
             complaints.push(
                 Complaint::new("hosts", format!("{} names are too many", self.hosts.len()))

@@ -5,6 +5,10 @@
 //! ([`Text`]): `64MiB`, `24h`, `udp://127.0.0.1:53`. It exists because `vocab` knows no serde and
 //! the parts must not know one another. It reads no file.
 
+mod secret_text;
+
+pub use secret_text::SecretText;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -25,7 +25,6 @@ mod request_record;
 mod resource;
 mod retry;
 mod sampling;
-mod secret_text;
 mod server_span;
 mod settings;
 mod span;
@@ -39,7 +38,6 @@ pub use export::{TelemetryWiring, apply, finish};
 pub use openmetrics::{MetricFamily, MetricSample};
 pub use recorder::{is_observed, is_tracing, log_message};
 pub use request_record::record_request;
-pub use secret_text::SecretText;
 pub use server_span::{FastSpan, RequestArrival, ServerSpan};
 pub use settings::{
     ExportedRows, LogSettings, MetricSettings, OtlpCompression, OtlpProtocol, OtlpSettings,

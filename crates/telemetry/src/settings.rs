@@ -1,11 +1,10 @@
 //! Settings of telemetry: the `telemetry` section of the configuration.
 
-use crate::secret_text::SecretText;
 use http::{HeaderName, HeaderValue, Uri};
 use ledger::AnonymiseMode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use settings::Text;
+use settings::{SecretText, Text};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use vocab::{Complaint, Network, TimeSpan};

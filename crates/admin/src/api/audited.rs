@@ -66,28 +66,38 @@ pub(crate) async fn record_change(
 pub(crate) struct AuditedDeed<'d> {
     /// Method and path.
     pub(crate) action: &'static str,
-    /// Name of who asked; the name that was tried, where nobody was let in.
-    pub(crate) who: &'d str,
+    /// Who asked for it.
+    pub(crate) who: DeedActor<'d>,
     /// Body of what was asked for, without what is secret.
     pub(crate) body: Option<Value>,
 }
 
-/// Writes down a deed: who did it, or why nobody did.
+/// Who asked for a deed.
+pub(crate) enum DeedActor<'d> {
+    /// Somebody who was let in.
+    Known(&'d ApiCaller),
+    /// Nobody who was let in; the name that was tried.
+    Tried(&'d str),
+}
+
+/// Writes down a deed: who did it, or why it was not done.
 pub(crate) async fn record_deed(
     app: &Arc<ApiState>,
     asked: ApiRequest,
     deed: AuditedDeed<'_>,
-    outcome: Result<&ApiCaller, &ApiRefusal>,
+    outcome: Result<(), &ApiRefusal>,
 ) {
-    let (kind, role, status, error) = match outcome {
-        Ok(caller) => (caller.actor(), Some(caller.role), StatusCode::NO_CONTENT, None),
-        Err(refused) => {
-            (AuditActor::Nobody, None, refused.status, Some(refused.problem.error.clone()))
-        }
+    let (kind, who, role) = match deed.who {
+        DeedActor::Known(caller) => (caller.actor(), caller.name.as_str(), Some(caller.role)),
+        DeedActor::Tried(name) => (AuditActor::Nobody, name, None),
+    };
+    let (status, error) = match outcome {
+        Ok(()) => (StatusCode::NO_CONTENT, None),
+        Err(refused) => (refused.status, Some(refused.problem.error.clone())),
     };
     let record = AuditRecord {
         at_ms: asked.now.unix_ms,
-        who: deed.who.chars().take(64).collect(),
+        who: who.chars().take(64).collect(),
         kind,
         role,
         client: asked.client.to_string(),

@@ -1,13 +1,14 @@
 //! Logging in and out.
 
-use super::audited::{AuditedDeed, record_deed};
+use super::audited::{AuditedDeed, DeedActor, record_deed};
 use super::{ApiRequest, ApiState};
 use crate::caller::MASTER_NAME;
 use crate::gate::{AuthGate, host_field};
 use crate::model::{ApiProblem, LoginRequest, SignInOffer};
 use crate::refused::ApiRefusal;
 use crate::sender::RequestOrigin;
-use crate::sessions::SessionStart;
+use crate::sessions::{SESSION_SECONDS, SessionStart};
+use crate::sign_on_desk::SignOnDesk;
 use accounts::CodeVerdict;
 use axum::Json;
 use axum::extract::State;
@@ -33,7 +34,9 @@ enum SignIn {
 /// Ways to sign in that there are.
 #[utoipa::path(get, path = "/api/sign-in", security(()), responses((status = 200, body = SignInOffer)))]
 pub(crate) async fn sign_in_offer(State(app): State<Arc<ApiState>>) -> Json<SignInOffer> {
-    Json(SignInOffer { users: app.gate.credentials.users.passwords().is_some() })
+    let users = app.gate.credentials.users.passwords().is_some();
+    let single_sign_on = app.sign_on.as_ref().map(SignOnDesk::offer);
+    Json(SignInOffer { users, single_sign_on })
 }
 
 /// Begins a session: sets its cookie, which no script can read. Takes JSON (answered with 204) or
@@ -89,8 +92,9 @@ pub(crate) async fn logout(
     headers: HeaderMap,
 ) -> Result<Response, ApiRefusal> {
     if let Ok(caller) = app.gate.check_pass(&headers, asked) {
-        let deed = AuditedDeed { action: "POST /logout", who: &caller.name, body: None };
-        record_deed(&app, asked, deed, Ok(&caller)).await;
+        let who = DeedActor::Known(&caller);
+        let deed = AuditedDeed { action: "POST /logout", who, body: None };
+        record_deed(&app, asked, deed, Ok(())).await;
     }
     let cookie = app.ask(move |app| app.gate.end_session(&headers, asked.scheme)).await?;
     Ok(forget_or_keep(&cookie))
@@ -136,28 +140,47 @@ async fn signed_in(
     let user = match checked(app, sign_in, asked, headers).await {
         Ok(user) => user,
         Err(refused) => {
-            record_deed(app, asked, login_of(&who), Err(&refused)).await;
+            let who = DeedActor::Tried(&who);
+            record_deed(app, asked, login_of(who), Err(&refused)).await;
             return Err(refused);
         }
     };
+    let id = begin_session(app, user, SESSION_SECONDS, asked, headers).await?;
+    if let Some(caller) = app.gate.credentials.session(&id, asked.now) {
+        record_deed(app, asked, login_of(DeedActor::Known(&caller)), Ok(())).await;
+    }
+    Ok(AuthGate::cookie(&id, SESSION_SECONDS, asked.scheme))
+}
+
+/// Begins a session of a user, or of the token, and gives its identifier. Writes files.
+pub(super) async fn begin_session(
+    app: &Arc<ApiState>,
+    user: Option<String>,
+    life_s: u64,
+    asked: ApiRequest,
+    headers: &HeaderMap,
+) -> Result<String, ApiRefusal> {
     let agent = headers.get(USER_AGENT).map(|agent| String::from_utf8_lossy(agent.as_bytes()));
     let start = SessionStart {
         user,
         client: asked.client.to_string(),
         agent: agent.unwrap_or_default().into_owned(),
+        life_s,
     };
-    let begun = app.ask(move |app| app.gate.credentials.sessions.start(start, asked.now)).await?;
-    let id = begun.map_err(|error| {
+    let begin = move |app: &ApiState| {
+        if let Some(user) = &start.user {
+            // On a full disk nobody is kept from signing in.
+            let _ = app.gate.credentials.users.note_sign_in(user, asked.now);
+        }
+        app.gate.credentials.sessions.start(start, asked.now)
+    };
+    app.ask(begin).await?.map_err(|error| {
         let remedy = "look at the system's random number generator, then try again";
         ApiRefusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string(), remedy)
-    })?;
-    if let Some(caller) = app.gate.credentials.session(&id, asked.now) {
-        record_deed(app, asked, login_of(&who), Ok(&caller)).await;
-    }
-    Ok(AuthGate::cookie(&id, asked.scheme))
+    })
 }
 
-fn login_of(who: &str) -> AuditedDeed<'_> {
+fn login_of(who: DeedActor<'_>) -> AuditedDeed<'_> {
     AuditedDeed { action: "POST /login", who, body: None }
 }
 

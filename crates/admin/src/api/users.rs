@@ -56,7 +56,7 @@ pub(crate) async fn users(
             role: user.role.to_string(),
             totp: user.has_totp,
             created: iso(user.created_ms),
-            last_seen: of_user().map(|it| it.seen_ms).max().map(iso),
+            last_seen: of_user().map(|it| it.seen_ms).max().max(user.signed_in_ms).map(iso),
             sessions: of_user().count(),
             single_sign_on: user.has_subject,
             name: user.name,

@@ -8,6 +8,17 @@ use utoipa::{IntoParams, ToSchema};
 pub struct SignInOffer {
     /// True if there are users, who sign in by name and password.
     pub users: bool,
+    /// Single sign-on; null if there is none.
+    pub single_sign_on: Option<SignOnOffer>,
+}
+
+/// Single sign-on, as the sign-in page offers it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SignOnOffer {
+    /// Name of the provider, for people.
+    pub name: String,
+    /// Address of ours that begins it.
+    pub path: String,
 }
 
 /// The caller.
@@ -84,7 +95,8 @@ pub struct UserLine {
     pub totp: bool,
     /// When the user was made.
     pub created: String,
-    /// When a session of the user was last used; null if none is open.
+    /// When a session of the user was last used, or the last sign-in if none is open; null before the
+    /// first.
     pub last_seen: Option<String>,
     /// Open sessions.
     pub sessions: usize,

@@ -141,7 +141,13 @@ pub(super) fn login(wish: &AllowPage, why: LoginReason, way: LoginWay) -> Respon
 
 /// Goes to the page once more, now from a page of ours, so that the session's cookie comes along.
 pub(super) fn redirect_to_self(wish: &AllowPage) -> Response {
-    let address = escape(&wish.address());
+    go_on(&wish.address())
+}
+
+/// Goes to an address of ours from a page of ours: a redirect would go on in the name of the page
+/// that led here, without cookies that are for our own pages.
+pub(crate) fn go_on(address: &str) -> Response {
+    let address = escape(address);
     let style = format!("{LINK}<meta http-equiv=\"refresh\" content=\"0;url={address}\">");
     let content = format!("<div class=\"text\"><p><a href=\"{address}\">Go on</a></p></div>");
     framed(StatusCode::OK, "Tidegate", &style, &content)

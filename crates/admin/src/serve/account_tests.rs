@@ -87,7 +87,7 @@ async fn a_role_opens_what_is_for_it_and_nothing_more() {
 async fn users_are_told_and_changed_by_name_and_bad_ones_refused() {
     let house = house_with_users().await;
     let offer: Value = house.ask("GET", "/api/sign-in", &[], "").await.json();
-    assert_eq!(offer, json!({"users": true}));
+    assert_eq!(offer, json!({"users": true, "single_sign_on": null}));
     let post = async |path: &str, body: Value| house.post(path, &body.to_string()).await.status;
     let user = |name: &str| json!({"name": name, "role": "viewer", "password": PASSWORD});
     assert_eq!(post("/api/users", user("VERA")).await, StatusCode::CONFLICT);

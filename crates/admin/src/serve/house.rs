@@ -20,6 +20,7 @@ use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use ledger::{EventSubject, Ledger, RequestEvent, RuleTexts};
 use policy::NameOverride;
+use single_sign_on::ProviderTransport;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -316,6 +317,14 @@ impl House {
     }
 
     pub(super) fn with(settings: &Settings) -> Self {
+        Self::with_provider(settings, None)
+    }
+
+    /// A house with a way to a provider of single sign-on.
+    pub(super) fn with_provider(
+        settings: &Settings,
+        provider: Option<Arc<dyn ProviderTransport>>,
+    ) -> Self {
         let folder = Folder::new();
         let log = ledger::Settings::default();
         let ledger = ledger::open(&log, folder.path(), Arc::new(NoRules)).unwrap();
@@ -329,6 +338,7 @@ impl House {
             token,
             metrics_token: AdminToken::open_for_metrics(folder.path()).unwrap(),
             state_dir: folder.path().into(),
+            provider,
             clock: transport::clock::now,
         };
         let (admin, troubles) = Admin::new(settings, parts);

@@ -17,6 +17,8 @@ async fn without_token_or_session_nothing_is_told() {
             let is_open = operation["security"][0] == serde_json::json!({});
             let expected = match path.as_str() {
                 "/api/ca.pem" | "/api/sign-in" | "/healthz" | "/readyz" => 200,
+                // Not set here.
+                "/login/oidc" | "/login/oidc/callback" => 404,
                 "/login" => 400,
                 "/logout" => 204,
                 _ => 401,
@@ -102,6 +104,8 @@ const DESCRIBED: &[&str] = &[
     "/api/why",
     "/healthz",
     "/login",
+    "/login/oidc",
+    "/login/oidc/callback",
     "/logout",
     "/metrics",
     "/readyz",

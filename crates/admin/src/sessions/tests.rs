@@ -18,7 +18,8 @@ fn open(folder: &Folder, now: Now) -> OpenSessions {
 
 fn start(user: Option<&str>) -> SessionStart {
     let user = user.map(str::to_owned);
-    SessionStart { user, client: "192.0.2.7".into(), agent: "Browser\u{1b}[31m\n".into() }
+    let agent = "Browser\u{1b}[31m\n".into();
+    SessionStart { user, client: "192.0.2.7".into(), agent, life_s: SESSION_SECONDS }
 }
 
 fn begin(sessions: &OpenSessions, user: Option<&str>, unix_ms: u64) -> String {

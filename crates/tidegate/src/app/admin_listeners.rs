@@ -38,6 +38,8 @@ pub(super) enum AdminNotOpen {
     Bind(BindError),
     /// The token can neither be read nor made.
     Token(TokenError),
+    /// The authorities of `admin.single_sign_on` cannot be had.
+    Provider(Complaint),
     /// There is no certificate for `admin.https`.
     Certificate(Complaint),
     /// A core takes no more work.
@@ -53,6 +55,7 @@ impl RunningApp {
         let plain = entry(Scheme::Http, settings.listen.0);
         let secured = settings.https.as_ref().map(|it| entry(Scheme::Https, it.listen.0));
         let https = self.open_https(&running.plan).map_err(AdminNotOpen::Certificate)?;
+        let provider = self.sign_on_provider(&running.plan).map_err(AdminNotOpen::Provider)?;
         let bind = |entries: &[Listen]| running.http.bind("admin", entries, &self.cores, &[]);
         let bound = bind(&[plain]).map_err(AdminNotOpen::Bind)?;
         let mut secured = bind(secured.as_slice()).map_err(AdminNotOpen::Bind)?;
@@ -75,6 +78,7 @@ impl RunningApp {
                 token: token.clone(),
                 metrics_token: metrics_token.clone(),
                 state_dir: self.state.path().into(),
+                provider: provider.clone(),
                 clock: transport::clock::now,
             };
             let (admin, troubles) = Admin::new(&settings, parts);
@@ -210,7 +214,7 @@ impl fmt::Display for AdminNotOpen {
         match self {
             Self::Bind(why) => why.fmt(f),
             Self::Token(why) => why.fmt(f),
-            Self::Certificate(why) => write!(f, "admin.{why}"),
+            Self::Certificate(why) | Self::Provider(why) => write!(f, "admin.{why}"),
             Self::Core(why) => why.fmt(f),
         }
     }

@@ -4,7 +4,7 @@
 //! It starts nothing and touches nothing. Called by `check`, and for drafts of the dashboard.
 
 use super::doors::HTTP_DOORS;
-use super::{block_page, pixel_warnings, private, scripts};
+use super::{block_page, pixel_warnings, private, scripts, sign_on};
 use crate::cli::CommandSetup;
 use config::{FileComplaint, Plan};
 use file_access::private_files::PrivateFiles;
@@ -58,7 +58,8 @@ pub(crate) fn judge(
         let (chain, key) = (https.certificate.as_ref()?, https.key.as_ref()?);
         check_certificate(chain, key, base, "https.certificate")
     });
-    let admin = admin.map(|complaint| complaint.under("admin"));
+    let provider = sign_on::check_authorities(plan, base);
+    let admin = admin.into_iter().chain(provider).map(|complaint| complaint.under("admin"));
     complaints.extend(named.chain(dns).chain(admin).map(|complaint| plan.locate(complaint)));
     complaints.extend(start_privileges::bad_account(plan));
     complaints.extend(scripts::decision_script(plan, state, None).err());

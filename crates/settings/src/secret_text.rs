@@ -1,16 +1,16 @@
-//! A text that no output shows: the value of a field that may let somebody in.
+//! A text that no output shows: a secret of a program, or a field that may let somebody in.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The value of a field that may let somebody in; its debug form is a mark.
+/// A text that may let somebody in; its debug form is a mark.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct SecretText(String);
 
 impl SecretText {
-    /// The text, for the request that carries it.
+    /// The text itself, for the request that carries it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
