@@ -64,14 +64,20 @@ function stored(body: Body): string {
   return what && text(body["value"]) ? `what is stored ${what} ${text(body["value"])}` : "all that is stored";
 }
 
+/** What single sign-on writes down: going to the provider, and coming back. */
+const SIGN_ONS: ReadonlySet<string> = new Set(["GET /login/oidc", "GET /login/oidc/callback"]);
+
 /** As whom somebody tried to sign in. */
-function signIn({ kind, who }: AuditEntry): string {
+function signIn({ kind, who, action }: AuditEntry): string {
+  if (SIGN_ONS.has(action)) return kind === "nobody" && who !== "" ? `by single sign-on as ${printable(who)}` : "by single sign-on";
   if (kind !== "nobody") return "";
   return who === "admin.token" ? "with a token" : `as ${printable(who)}`;
 }
 
 const WORDS: Readonly<Record<string, (body: Body, entry: AuditEntry) => Told>> = {
   "POST /login": (_, entry) => ["sign in", "signed in", signIn(entry)],
+  "GET /login/oidc": (_, entry) => ["sign in", "signed in", signIn(entry)],
+  "GET /login/oidc/callback": (_, entry) => ["sign in", "signed in", signIn(entry)],
   "POST /allow": (body) =>
     body["act"] === "end"
       ? ["take back", "took back", `that ${byHand(body)} is allowed, on the block page`]
@@ -113,7 +119,7 @@ export function hasFailed(entry: AuditEntry): boolean {
 /** Who did it. A name with which somebody tried to sign in is not who it was. */
 export function auditWho(entry: AuditEntry): string {
   const who = printable(entry.who);
-  return who === "" || (entry.kind === "nobody" && entry.action === "POST /login") ? "Somebody" : who;
+  return who === "" || (entry.kind === "nobody" && (entry.action === "POST /login" || SIGN_ONS.has(entry.action))) ? "Somebody" : who;
 }
 
 /** What was done, as it follows who did it. */

@@ -24,6 +24,7 @@ test.each([
   ["POST /api/sessions/end", { user: "ben" }, "ended all sessions of ben"],
   ["POST /api/tokens", { name: "prometheus", scope: "metrics", days: null }, "made the token prometheus"],
   ["POST /login", null, "signed in"],
+  ["GET /login/oidc/callback", null, "signed in by single sign-on"],
   ["POST /logout", null, "signed out"],
 ])("%s %j", (action, body, text) => {
   expect(told(action, body)).toBe(text);
@@ -34,6 +35,10 @@ test("what failed was tried", () => {
   const login = entry("POST /login", null, { who: "anna", kind: "nobody", role: null, status: 401, error: "wrong" });
   expect(`${auditWho(login)} ${auditText(login)}`).toBe("Somebody tried to sign in as anna");
   expect(hasFailed(login)).toBe(true);
+  const signOn = entry("GET /login/oidc/callback", null, { who: "anna", kind: "nobody", role: null, status: 403, error: "no role" });
+  expect(`${auditWho(signOn)} ${auditText(signOn)}`).toBe("Somebody tried to sign in by single sign-on as anna");
+  const away = entry("GET /login/oidc", null, { who: "", kind: "nobody", role: null, status: 502, error: "no answer" });
+  expect(`${auditWho(away)} ${auditText(away)}`).toBe("Somebody tried to sign in by single sign-on");
   expect(told("POST /login", null, { who: "admin.token", kind: "nobody", status: 401 })).toBe("tried to sign in with a token");
 });
 

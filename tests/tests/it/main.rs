@@ -63,6 +63,7 @@ mod reproxy;
 mod scripts;
 mod serve;
 mod signer;
+mod single_sign_on;
 mod splice;
 mod splice_browser;
 mod start_and_stop;

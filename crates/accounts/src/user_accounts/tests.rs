@@ -31,6 +31,9 @@ fn users_outlive_a_restart_and_their_file_holds_no_password() {
     let text = fs::read_to_string(&path).unwrap();
     assert!(!text.contains(PASSWORD) && text.matches("$argon2id$").count() == 2, "{text}");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(anna.signed_in_ms, None);
+    again.note_sign_in("Anna", NOW).unwrap();
+    assert_eq!(open(&folder).get("anna").unwrap().signed_in_ms, Some(NOW.unix_ms));
     again.remove("Bob@Example.org").unwrap();
     assert_eq!(open(&folder).list().len(), 1);
 }

@@ -7,6 +7,7 @@
 use super::audited::{AuditedDeed, DeedActor, record_deed};
 use super::session::begin_session;
 use super::{ApiRequest, ApiState};
+use crate::api_request::AdminScheme;
 use crate::caller::MASTER_NAME;
 use crate::gate::{AuthGate, cookie_of, host_of};
 use crate::model::ApiProblem;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 /// The sign-in page that says that single sign-on failed: the dashboard knows the word.
 const FAILED: &str = "/#sign-on-failed";
 /// Mark of a browser that was sent to the public address already: whatever stands in front may name
-/// us by another host.
+/// us by another host, or speak TLS for us.
 const AGAIN: &str = "again=1";
 
 /// Names of the two deeds in the audit log.
@@ -44,7 +45,7 @@ pub(crate) async fn begin(
     headers: HeaderMap,
 ) -> Result<Response, ApiRefusal> {
     let desk = desk(&app)?;
-    if uri.query() != Some(AGAIN) && !is_public(desk, host_of(&uri, &headers)) {
+    if uri.query() != Some(AGAIN) && !is_public(desk, host_of(&uri, &headers), asked.scheme) {
         // The cookie has to be one of the host that the provider leads back to.
         let location = format!("{}{SIGN_ON_PATH}?{AGAIN}", desk.public_origin);
         return Ok((StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response());
@@ -105,15 +106,16 @@ fn desk(app: &ApiState) -> Result<&SignOnDesk, ApiRefusal> {
     })
 }
 
-/// True for a request to the host that the provider leads back to.
-fn is_public(desk: &SignOnDesk, host: Option<&str>) -> bool {
-    // Protocols are not compared: what stands in front may speak TLS for us.
-    let bare = |text: &str| {
-        let text = text.split_once("://").map_or(text, |(_, host)| host).to_ascii_lowercase();
-        let default_port = if desk.public_origin.starts_with("https:") { ":443" } else { ":80" };
-        text.strip_suffix(default_port).map(str::to_owned).unwrap_or(text)
+/// True for a request to the origin that the provider leads back to.
+fn is_public(desk: &SignOnDesk, host: Option<&str>, scheme: AdminScheme) -> bool {
+    let Some(public) = desk.public_origin.strip_prefix(scheme.prefix()) else { return false };
+    // Some clients name the port that goes without saying.
+    let default_port = match scheme {
+        AdminScheme::Http => ":80",
+        AdminScheme::Https => ":443",
     };
-    host.is_some_and(|host| bare(host) == bare(&desk.public_origin))
+    let host = host.map(|host| host.strip_suffix(default_port).unwrap_or(host));
+    host.is_some_and(|host| host.eq_ignore_ascii_case(public))
 }
 
 /// A session for a person; its identifier.

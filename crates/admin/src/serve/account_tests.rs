@@ -293,3 +293,23 @@ async fn the_audit_log_tells_who_asked_for_what_without_secrets() {
     let refused = with(&house, &vera, "GET", "/api/audit", "").await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
 }
+
+#[tokio::test]
+async fn a_refused_form_of_the_block_page_is_told_under_the_callers_name() {
+    let house = house_with_users().await;
+    let fields = "host=ads.example&client=&back=&once=x&act=always";
+    for (user, error) in [("vera", "operator"), ("otto", "sent already")] {
+        let cookie = session(&house, user).await;
+        let form = [
+            ("cookie", cookie.as_str()),
+            ("content-type", "application/x-www-form-urlencoded"),
+            OWN_PAGE,
+        ];
+        assert_eq!(house.ask("POST", "/allow", &form, fields).await.status, StatusCode::FORBIDDEN);
+        let page: AuditTable = house.get("/api/audit?limit=1").await.json();
+        let told = &page.entries[0];
+        assert_eq!((told.who.as_str(), told.kind.as_str(), told.status), (user, "user", 403));
+        assert_eq!((told.action.as_str(), told.role.is_some()), ("POST /allow", true));
+        assert!(told.error.as_deref().unwrap().contains(error), "{told:?}");
+    }
+}

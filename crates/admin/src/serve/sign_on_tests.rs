@@ -236,9 +236,12 @@ async fn nobody_is_led_elsewhere_and_the_log_is_not_flooded() {
         let start = house.browse(path, "").await;
         assert_eq!(start.header(LOCATION), "https://tide.example/login/oidc?again=1");
     }
-    let public = [("host", "tide.example"), ("cookie", "")];
+    let public = [("host", "TIDE.example:80"), ("cookie", "")];
+    let secured = house.house.ask("GET", "/login/oidc", &public, "").await;
+    assert_eq!(secured.header(LOCATION), "https://tide.example/login/oidc?again=1");
+    let plain = SignOnHouse::new(&json!({"public_url": "http://tide.example/"}));
     for path in ["/login/oidc?next=https://evil.example", "/login/oidc?again=1"] {
-        let start = house.house.ask("GET", path, &public, "").await;
+        let start = plain.house.ask("GET", path, &public, "").await;
         let location = start.header(LOCATION);
         assert!(location.starts_with("https://sso.example/authorize?"), "{location}");
         assert!(!location.contains("evil"), "{location}");
