@@ -45,7 +45,7 @@ impl SignOnDesk {
         }
     }
 
-    /// What the sign-in page offers.
+    /// Offer of the sign-in page.
     pub(crate) fn offer(&self) -> SignOnOffer {
         SignOnOffer { name: self.settings.name.clone(), path: SIGN_ON_PATH.into() }
     }

@@ -1,7 +1,7 @@
 //! Settings of single sign-on: the provider, and who of its people may do what.
 //!
-//! Plain data: it reads no file and touches no socket. Called by `check`, and by the desk that signs
-//! people on.
+//! Plain data: it reads no file and touches no socket. Called by `check`, and by the desk that
+//! signs people on.
 
 use accounts::UserRole;
 use schemars::JsonSchema;
@@ -33,13 +33,13 @@ pub struct SignOnSettings {
     pub issuer: String,
     /// Name of Tidegate with the provider.
     pub client_id: String,
-    /// Secret of Tidegate with the provider, as `"${file:/etc/tidegate/oidc}"`; it is shown nowhere.
-    /// Default none: a public client, protected by PKCE alone.
+    /// Secret of Tidegate with the provider, as `"${file:/etc/tidegate/oidc}"`; it is shown
+    /// nowhere. Default none: a public client, protected by PKCE alone.
     #[serde(default)]
     pub client_secret: Option<SecretText>,
     /// Address at which browsers call the dashboard: `https://tide.example`, without a path. The
-    /// provider has to know it with `/login/oidc/callback` behind it, as a redirect URI. Its host is
-    /// one of `hosts` by this.
+    /// provider has to know it with `/login/oidc/callback` behind it, as a redirect URI. Its host
+    /// is one of `hosts` by this.
     pub public_url: String,
     /// Scopes that are asked for; `openid` is one of them. Default `[openid, profile, email]`.
     #[serde(default = "default_scopes")]
@@ -59,8 +59,8 @@ pub struct SignOnSettings {
     /// address is taken, then the subject. Default `preferred_username`.
     #[serde(default = "default_name_claim")]
     pub name_claim: String,
-    /// Authorities that are trusted for the provider besides the usual ones, in PEM; a relative path
-    /// starts from the configuration's folder. Default none.
+    /// Authorities that are trusted for the provider besides the usual ones, in PEM; a relative
+    /// path starts from the configuration's folder. Default none.
     #[serde(default)]
     pub ca: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! What a browser brings back from the provider.
+//! Words that a browser brings back from the provider.
 
 use url::form_urlencoded;
 

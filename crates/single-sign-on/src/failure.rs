@@ -31,7 +31,7 @@ pub enum SignOnFailure {
     NoCode,
     /// The ID token does not hold.
     IdToken(IdTokenFault),
-    /// What the user info endpoint says is about somebody else.
+    /// Claims of the user info endpoint about somebody else.
     OtherSubject,
     /// The system gives no randomness.
     NoRandomness,
@@ -40,13 +40,13 @@ pub enum SignOnFailure {
 /// A document of the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProviderDocument {
-    /// What it says of itself.
+    /// Description of itself.
     Discovery,
-    /// Its keys.
+    /// Keys for signatures.
     Keys,
     /// The tokens for a code.
     Tokens,
-    /// What it says of a person besides the ID token.
+    /// Claims about a person besides the ID token.
     UserInfo,
 }
 
@@ -57,7 +57,7 @@ pub enum IdTokenFault {
     Malformed,
     /// Not signed in a way that is taken: `none`, a shared secret, an unknown one.
     Algorithm(String),
-    /// It has extensions that must be understood, and are not.
+    /// Extensions that must be understood, and are not.
     Critical,
     /// Signed by a key that the provider does not publish, or names none where there are several.
     UnknownKey,
@@ -69,11 +69,11 @@ pub enum IdTokenFault {
     Audience,
     /// Of another sign-in.
     Nonce,
-    /// Its time is over.
+    /// Time is over.
     Expired,
-    /// Its time has not come.
+    /// Time has not come.
     NotYet,
-    /// It says not, or not fittingly, who somebody is.
+    /// No subject, or none that can be one.
     Subject,
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct UncheckedIdToken<'t> {
     pub(crate) key_id: Option<String>,
 }
 
-/// What an ID token has to say.
+/// Claims that an ID token has to have.
 #[derive(Clone, Copy)]
 pub(crate) struct ExpectedClaims<'e> {
     pub(crate) issuer: &'e str,
@@ -121,7 +121,7 @@ impl ExpectedClaims<'_> {
         Ok(())
     }
 
-    /// It is for us; where it is for others too, it was made for us.
+    /// Refuses what is not for us, or for others too without having been made for us.
     fn check_audience(self, claims: &PersonClaims) -> Result<(), IdTokenFault> {
         let is_for_us = |it: &Value| it.as_str() == Some(self.client_id);
         let is_for_us_alone = match claims.get("aud") {

@@ -10,7 +10,7 @@ const URL_BYTES_MAX: usize = 512;
 /// A provider, and what we are to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderConfig {
-    /// Its issuer, exactly as it calls itself.
+    /// Issuer, exactly as the provider calls itself.
     pub issuer: String,
     /// Our name with it.
     pub client_id: String,

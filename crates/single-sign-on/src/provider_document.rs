@@ -1,4 +1,4 @@
-//! What a provider says of itself (OpenID Connect Discovery §3), kept for an hour.
+//! A provider's description of itself (OpenID Connect Discovery §3), kept for an hour.
 
 use crate::failure::{ProviderDocument, SignOnFailure, told};
 use crate::provider::check_provider_url;

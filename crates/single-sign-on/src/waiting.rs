@@ -24,7 +24,7 @@ pub(crate) struct WaitingSignOns(Mutex<HashMap<String, WaitingSignOn>>);
 /// A sign-in that is under way.
 #[derive(Clone)]
 pub(crate) struct WaitingSignOn {
-    /// What the browser that began it has in its cookie.
+    /// Text in the cookie of the browser that began it.
     browser: String,
     pub(crate) nonce: String,
     pub(crate) verifier: String,

@@ -66,13 +66,13 @@ pub(crate) async fn record_change(
 pub(crate) struct AuditedDeed<'d> {
     /// Method and path.
     pub(crate) action: &'static str,
-    /// Who asked for it.
+    /// Somebody who asked for it.
     pub(crate) who: DeedActor<'d>,
     /// Body of what was asked for, without what is secret.
     pub(crate) body: Option<Value>,
 }
 
-/// Who asked for a deed.
+/// Somebody who asked for a deed.
 pub(crate) enum DeedActor<'d> {
     /// Somebody who was let in.
     Known(&'d ApiCaller),

@@ -56,7 +56,7 @@ pub(crate) async fn begin(
             let fields = [(LOCATION, start.location), (SET_COOKIE, cookie)];
             (StatusCode::SEE_OTHER, fields).into_response()
         }
-        Err(refused) => failed(&app, desk, asked, (BEGIN, ""), &refused).await,
+        Err(refused) => failed(&app, desk, asked, tried(BEGIN, ""), &refused).await,
     })
 }
 
@@ -77,12 +77,12 @@ pub(crate) async fn finish(
     let browser = cookie_of(&headers, asked.scheme.sign_on_cookie_name()).map(str::to_owned);
     let person = match desk.finish(query, browser, asked.now).await {
         Ok(person) => person,
-        Err(refused) => return Ok(failed(&app, desk, asked, (FINISH, ""), &refused).await),
+        Err(refused) => return Ok(failed(&app, desk, asked, tried(FINISH, ""), &refused).await),
     };
     let name = person.names.first().cloned().unwrap_or_default();
     let id = match signed_on(&app, desk, person, asked, &headers).await {
         Ok(id) => id,
-        Err(refused) => return Ok(failed(&app, desk, asked, (FINISH, &name), &refused).await),
+        Err(refused) => return Ok(failed(&app, desk, asked, tried(FINISH, &name), &refused).await),
     };
     if let Some(caller) = app.gate.credentials.session(&id, asked.now) {
         let deed = AuditedDeed { action: FINISH, who: DeedActor::Known(&caller), body: None };
@@ -176,16 +176,20 @@ fn not_let_in(app: &ApiState, person: &SignedOnPerson) -> ApiRefusal {
     )
 }
 
+/// A sign-in of nobody who was let in.
+fn tried<'d>(action: &'static str, who: &'d str) -> AuditedDeed<'d> {
+    AuditedDeed { action, who: DeedActor::Tried(who), body: None }
+}
+
 /// Leads to the sign-in page, and writes down why.
 async fn failed(
     app: &Arc<ApiState>,
     desk: &SignOnDesk,
     asked: ApiRequest,
-    (action, who): (&'static str, &str),
+    deed: AuditedDeed<'_>,
     refused: &ApiRefusal,
 ) -> Response {
     if desk.is_failure_logged(asked.client, asked.now) {
-        let deed = AuditedDeed { action, who: DeedActor::Tried(who), body: None };
         record_deed(app, asked, deed, Err(refused)).await;
     }
     let forget = sign_on_cookie("", 0, asked);

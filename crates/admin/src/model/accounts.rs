@@ -95,8 +95,8 @@ pub struct UserLine {
     pub totp: bool,
     /// When the user was made.
     pub created: String,
-    /// When a session of the user was last used, or the last sign-in if none is open; null before the
-    /// first.
+    /// When a session of the user was last used, or the last sign-in if none is open; null before
+    /// the first.
     pub last_seen: Option<String>,
     /// Open sessions.
     pub sessions: usize,

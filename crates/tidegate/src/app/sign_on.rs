@@ -82,7 +82,7 @@ impl RunningApp {
     }
 }
 
-/// What is wrong with the file of authorities, with its path within `admin`.
+/// Complaint about the file of authorities, with its path within `admin`.
 pub(crate) fn check_authorities(plan: &Plan, base: &Path) -> Option<Complaint> {
     let file = plan.file.admin.single_sign_on.as_ref()?.ca.as_ref()?;
     let read = read_authorities(&base.join(file)).and_then(|pem| {
