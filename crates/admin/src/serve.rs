@@ -76,8 +76,8 @@ impl Admin {
         let names = https.into_iter().flat_map(|https| &https.names);
         let sign_on = settings.single_sign_on.as_ref();
         let public = sign_on.and_then(SignOnSettings::public_name);
-        let named = settings.hosts.iter().chain(names).map(|host| host.0.clone());
-        let hosts = named.chain(public).collect();
+        let listed = settings.hosts.iter().chain(names).map(|host| host.0.clone());
+        let hosts = listed.chain(public).collect();
         let secured = https.map(|https| https.listen.ip());
         let listening = std::iter::once(settings.listen.ip()).chain(secured).collect();
         let now = (parts.clock)();

@@ -265,7 +265,8 @@ mod tests {
             "issuer": "https://sso.example", "client_id": "tidegate",
             "public_url": "https://tide.example", "roles": {"operator": ["staff"]},
         });
-        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let Value::Object(more) = more else { panic!("{more}") };
+        all.as_object_mut().unwrap().extend(more);
         serde_json::from_value(all).unwrap()
     }
 

@@ -91,7 +91,8 @@ impl SignOnHouse {
             "iss": ISSUER, "sub": "1", "aud": "tidegate", "nonce": word("nonce"), "iat": now_s,
             "exp": now_s + 300, "preferred_username": "Anna", "groups": ["staff"],
         });
-        claims.as_object_mut().unwrap().extend(person.as_object().unwrap().clone());
+        let Value::Object(person) = person else { panic!("{person}") };
+        claims.as_object_mut().unwrap().extend(person);
         *self.provider.person.lock().unwrap() = claims;
         (format!("/login/oidc/callback?code=c&state={}", word("state")), start.cookie())
     }

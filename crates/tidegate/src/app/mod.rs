@@ -36,7 +36,7 @@ mod replaying;
 pub(crate) mod scripts;
 mod settings;
 mod shared_tables;
-pub(crate) mod sign_on;
+mod sign_on;
 pub(crate) mod signer;
 mod stores;
 mod telemetry;

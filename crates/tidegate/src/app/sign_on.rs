@@ -83,7 +83,7 @@ impl RunningApp {
 }
 
 /// Complaint about the file of authorities, with its path within `admin`.
-pub(crate) fn check_authorities(plan: &Plan, base: &Path) -> Option<Complaint> {
+pub(super) fn check_authorities(plan: &Plan, base: &Path) -> Option<Complaint> {
     let file = plan.file.admin.single_sign_on.as_ref()?.ca.as_ref()?;
     let read = read_authorities(&base.join(file)).and_then(|pem| {
         ClientTls::new().trusting(&pem).map_err(|why| not_usable(file, &why)).map(drop)
