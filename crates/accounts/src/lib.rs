@@ -1,10 +1,9 @@
-//! People and programs that may use the admin API: users with their roles, two-step sign-in, API
-//! tokens, and the audit log of what each changed.
+//! People and programs that may use the admin API: users with their roles, two-step sign-in,
+//! sessions, API tokens, and the audit log of what each changed.
 //!
 //! Everything is kept in the state folder, in files that their owner alone may read, and a
-//! password, a code or a token only as its hash (the secret of an authenticator must be known). It
-//! knows no HTTP and no session. Called by `admin`, which asks who somebody is and what that one
-//! may.
+//! password, a code, a session or a token only as its hash (the secret of an authenticator must be
+//! known). It knows no HTTP. Called by `admin`, which asks who somebody is and what that one may.
 
 mod api_tokens;
 mod audit_body;
@@ -13,6 +12,7 @@ mod private_file;
 mod random_text;
 mod refusal;
 mod role;
+mod sessions;
 mod stored_user;
 mod two_step;
 mod user_accounts;
@@ -22,6 +22,9 @@ pub use audit_body::redacted;
 pub use audit_log::{AuditActor, AuditEntry, AuditLog, AuditPage, AuditQuery, AuditRecord};
 pub use refusal::{AccountRefusal, PASSWORD_LENGTHS, TOKENS_MAX, USERS_MAX};
 pub use role::{UnknownRole, UserRole};
+pub use sessions::{
+    OpenSessions, SESSION_SECONDS, SIGN_ON_SESSION_SECONDS, SessionEnd, SessionStart, StoredSession,
+};
 pub use two_step::{CodeVerdict, TotpOffer};
 pub use user_accounts::{TotpChange, UserAccounts, UserChange, UserInfo};
 

@@ -9,9 +9,8 @@ use crate::caller::{ApiCaller, CallerCredential};
 use crate::failed_logins::{GuessVerdict, WrongGuesses};
 use crate::refused::ApiRefusal;
 use crate::sender::RequestOrigin;
-use crate::sessions::OpenSessions;
 use crate::token::AdminToken;
-use accounts::{ApiTokens, AuditLog, TokenScope, UserAccounts, UserInfo};
+use accounts::{ApiTokens, AuditLog, OpenSessions, TokenScope, UserAccounts, UserInfo};
 use http::StatusCode;
 use passwords::{BasicCredentials, LoginOutcome, PasswordChecker};
 use std::net::IpAddr;
@@ -50,7 +49,7 @@ impl CredentialStore {
         let (users, damaged_users) = UserAccounts::open(state_dir);
         let (tokens, damaged_tokens) = ApiTokens::open(state_dir);
         let store = Self {
-            sessions: OpenSessions::open(state_dir, token.clone(), now),
+            sessions: OpenSessions::open(state_dir, token.as_str(), now),
             token,
             metrics_token,
             users,

@@ -30,7 +30,6 @@ mod refused;
 mod secret_file;
 mod sender;
 mod serve;
-mod sessions;
 mod setup;
 mod sign_on_desk;
 mod sign_on_settings;

@@ -1,10 +1,9 @@
 //! Behaviour of sessions, on files of their own.
 
 use super::*;
-use crate::tests::Folder;
-use crate::token::TOKEN_FILE;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use test_support::ScratchFolder;
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -12,8 +11,8 @@ fn at(unix_ms: u64) -> Now {
     Now { unix_ms, mono_ms: 0 }
 }
 
-fn open(folder: &Folder, now: Now) -> OpenSessions {
-    OpenSessions::open(folder.path(), AdminToken::open(folder.path()).unwrap(), now)
+fn open(folder: &ScratchFolder, now: Now) -> OpenSessions {
+    OpenSessions::open(folder.path(), "salt", now)
 }
 
 fn start(user: Option<&str>) -> SessionStart {
@@ -32,7 +31,7 @@ fn is_open(sessions: &OpenSessions, id: &str, now: Now) -> bool {
 
 #[test]
 fn a_session_outlives_a_restart_and_ends_when_it_is_over() {
-    let folder = Folder::new();
+    let folder = ScratchFolder::new();
     let id = begin(&open(&folder, at(0)), Some("anna"), 0);
     let session = open(&folder, at(DAY_MS)).touch(&id, at(DAY_MS)).unwrap();
     assert_eq!((session.user.as_deref(), session.seen_ms), (Some("anna"), DAY_MS));
@@ -46,7 +45,7 @@ fn a_session_outlives_a_restart_and_ends_when_it_is_over() {
 
 #[test]
 fn the_file_is_secret_and_tells_no_identifier() {
-    let folder = Folder::new();
+    let folder = ScratchFolder::new();
     let id = begin(&open(&folder, at(0)), None, 0);
     let path = folder.path().join(FILE);
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -54,16 +53,16 @@ fn the_file_is_secret_and_tells_no_identifier() {
 }
 
 #[test]
-fn another_token_ends_every_session() {
-    let folder = Folder::new();
+fn another_salt_ends_every_session() {
+    let folder = ScratchFolder::new();
     let id = begin(&open(&folder, at(0)), Some("anna"), 0);
-    fs::remove_file(folder.path().join(TOKEN_FILE)).unwrap();
-    assert!(!is_open(&open(&folder, at(0)), &id, at(0)));
+    let other = OpenSessions::open(folder.path(), "another", at(0));
+    assert!(!is_open(&other, &id, at(0)));
 }
 
 #[test]
 fn what_stands_in_the_file_is_believed_as_far_as_it_is_sound() {
-    let folder = Folder::new();
+    let folder = ScratchFolder::new();
     let id = begin(&open(&folder, at(0)), None, 0);
     let path = folder.path().join(FILE);
     let good = fs::read_to_string(&path).unwrap();
@@ -79,7 +78,7 @@ fn what_stands_in_the_file_is_believed_as_far_as_it_is_sound() {
 
 #[test]
 fn at_a_users_cap_the_users_own_oldest_ends() {
-    let folder = Folder::new();
+    let folder = ScratchFolder::new();
     let sessions = open(&folder, at(0));
     let others = begin(&sessions, Some("bob"), 0);
     let first = begin(&sessions, Some("anna"), 1);
@@ -100,7 +99,7 @@ fn at_a_users_cap_the_users_own_oldest_ends() {
 
 #[test]
 fn sessions_are_listed_and_ended_by_name_and_by_user() {
-    let folder = Folder::new();
+    let folder = ScratchFolder::new();
     let sessions = open(&folder, at(0));
     let old = begin(&sessions, Some("anna"), 0);
     let used = begin(&sessions, Some("anna"), 1);
@@ -120,7 +119,7 @@ fn sessions_are_listed_and_ended_by_name_and_by_user() {
 
 #[test]
 fn a_use_is_written_down_once_an_hour() {
-    let folder = Folder::new();
+    let folder = ScratchFolder::new();
     let sessions = open(&folder, at(0));
     let id = begin(&sessions, Some("anna"), 0);
     sessions.touch(&id, at(USE_WRITTEN_MS)).unwrap();

@@ -1,26 +1,28 @@
 //! Sessions of browsers, kept in the state folder so that a restart signs nobody out.
 //!
-//! A browser has a random identifier in its cookie; the file holds digests of identifier and token,
-//! so that who reads it cannot sign in with it, and another token ends every session. Begun by a
-//! login, asked by the gate.
+//! A browser has a random identifier in its cookie; the file holds digests of identifier and salt,
+//! so that who reads it cannot sign in with it, and another salt ends every session. Begun by a
+//! login, asked by the gate of `admin`, whose token is the salt.
 
-use crate::secret_file;
-use crate::token::{AdminToken, TokenError, random_hex};
+use crate::random_text::random_digits;
+use durable_file::{FileReplacement, NameDurability};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use vocab::Now;
 
 /// The file in the state folder.
-pub(crate) const FILE: &str = "admin.sessions";
+const FILE: &str = "admin.sessions";
 /// Life of a session, in seconds.
-pub(crate) const SESSION_SECONDS: u64 = 30 * 86_400;
+pub const SESSION_SECONDS: u64 = 30 * 86_400;
 /// Life of a session that single sign-on began, in seconds: who is let in no more by the provider
 /// is out here within a working day.
-pub(crate) const SIGN_ON_SESSION_SECONDS: u64 = 12 * 3600;
+pub const SIGN_ON_SESSION_SECONDS: u64 = 12 * 3600;
 /// Sessions at once; the oldest ends for a new one.
 const SESSIONS_MAX: usize = 512;
 /// Sessions of one user at once: nobody ends the sessions of others by beginning many.
@@ -35,9 +37,10 @@ const ID_DIGITS: usize = 16;
 const USE_WRITTEN_MS: u64 = 3_600_000;
 
 /// Open sessions, by digest.
-pub(crate) struct OpenSessions {
+pub struct OpenSessions {
     path: PathBuf,
-    token: AdminToken,
+    /// Text that digests are made with: another one ends every session.
+    salt: String,
     open: Mutex<HashMap<String, StoredSession>>,
     /// Held while the file is written: what was begun last is what stands there.
     writing: Mutex<()>,
@@ -45,18 +48,21 @@ pub(crate) struct OpenSessions {
 
 /// A session, as the file has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct StoredSession {
-    /// Digest of token and identifier.
+pub struct StoredSession {
+    /// Digest of salt and identifier.
     digest: String,
     /// The user; none for who came by the token.
-    pub(crate) user: Option<String>,
-    pub(crate) began_ms: u64,
-    pub(crate) seen_ms: u64,
-    pub(crate) until_ms: u64,
+    pub user: Option<String>,
+    /// The moment of its beginning, in milliseconds since 1970.
+    pub began_ms: u64,
+    /// The moment of its last use.
+    pub seen_ms: u64,
+    /// The moment of its end.
+    pub until_ms: u64,
     /// Address from which it was begun.
-    pub(crate) client: String,
+    pub client: String,
     /// Browser, as it calls itself.
-    pub(crate) agent: String,
+    pub agent: String,
     /// The last use that the file knows.
     #[serde(skip)]
     written_ms: u64,
@@ -64,20 +70,20 @@ pub(crate) struct StoredSession {
 
 /// Somebody who begins a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SessionStart {
+pub struct SessionStart {
     /// The user; none for who comes by the token.
-    pub(crate) user: Option<String>,
+    pub user: Option<String>,
     /// Address from which it is begun.
-    pub(crate) client: String,
+    pub client: String,
     /// Browser, as it calls itself.
-    pub(crate) agent: String,
+    pub agent: String,
     /// Life, in seconds: at most [`SESSION_SECONDS`].
-    pub(crate) life_s: u64,
+    pub life_s: u64,
 }
 
 /// Sessions that are to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SessionEnd<'s> {
+pub enum SessionEnd<'s> {
     /// The one that the API calls so.
     Id(&'s str),
     /// All of a user, but perhaps one.
@@ -92,9 +98,9 @@ pub(crate) enum SessionEnd<'s> {
 impl OpenSessions {
     /// The sessions of a state folder that have not ended. A file that cannot be read costs its
     /// sessions and nothing else.
-    pub(crate) fn open(state_dir: &Path, token: AdminToken, now: Now) -> Self {
+    pub fn open(state_dir: &Path, salt: &str, now: Now) -> Self {
         let path = state_dir.join(FILE);
-        let text = secret_file::read(&path, FILE_BYTES_MAX).unwrap_or_default();
+        let text = read(&path).unwrap_or_default();
         let latest_ms = now.unix_ms.saturating_add(SESSION_SECONDS * 1000);
         let open = text
             .lines()
@@ -108,12 +114,12 @@ impl OpenSessions {
                 (session.digest.clone(), session)
             })
             .collect();
-        Self { path, token, open: Mutex::new(open), writing: Mutex::default() }
+        Self { path, salt: salt.to_owned(), open: Mutex::new(open), writing: Mutex::default() }
     }
 
     /// Begins a session and gives its identifier. Writes the file.
-    pub(crate) fn start(&self, start: SessionStart, now: Now) -> Result<String, TokenError> {
-        let id = random_hex()?;
+    pub fn start(&self, start: SessionStart, now: Now) -> io::Result<String> {
+        let id = random_digits::<32>()?;
         let digest = self.digest(&id);
         let session = StoredSession {
             digest: digest.clone(),
@@ -140,7 +146,7 @@ impl OpenSessions {
     }
 
     /// Ends a session by its identifier. Writes the file, if there was such a session.
-    pub(crate) fn end(&self, id: &str) {
+    pub fn end(&self, id: &str) {
         let was_open = lock(&self.open).remove(&self.digest(id)).is_some();
         if was_open {
             self.write();
@@ -148,7 +154,7 @@ impl OpenSessions {
     }
 
     /// Ends sessions and gives their number. Writes the file, if there were any.
-    pub(crate) fn end_some(&self, end: SessionEnd<'_>) -> usize {
+    pub fn end_some(&self, end: SessionEnd<'_>) -> usize {
         let mut open = lock(&self.open);
         let before = open.len();
         open.retain(|_, it| match end {
@@ -166,7 +172,7 @@ impl OpenSessions {
     }
 
     /// The session of this identifier, which is used now.
-    pub(crate) fn touch(&self, id: &str, now: Now) -> Option<StoredSession> {
+    pub fn touch(&self, id: &str, now: Now) -> Option<StoredSession> {
         let digest = self.digest(id);
         let mut open = lock(&self.open);
         let session = open.get_mut(&digest).filter(|it| it.until_ms > now.unix_ms)?;
@@ -175,7 +181,7 @@ impl OpenSessions {
     }
 
     /// All open sessions, the one that was used last first.
-    pub(crate) fn list(&self, now: Now) -> Vec<StoredSession> {
+    pub fn list(&self, now: Now) -> Vec<StoredSession> {
         let open = lock(&self.open);
         let mut all: Vec<_> =
             open.values().filter(|it| it.until_ms > now.unix_ms).cloned().collect();
@@ -184,16 +190,13 @@ impl OpenSessions {
     }
 
     /// True if a use should be written down by [`OpenSessions::write`]: at most once an hour.
-    pub(crate) fn is_write_due(&self) -> bool {
+    pub fn is_write_due(&self) -> bool {
         lock(&self.open).values().any(|it| it.seen_ms > it.written_ms + USE_WRITTEN_MS)
     }
 
     fn digest(&self, id: &str) -> String {
-        let sum = Sha256::new()
-            .chain_update(self.token.as_str())
-            .chain_update([0])
-            .chain_update(id)
-            .finalize();
+        let sum =
+            Sha256::new().chain_update(&self.salt).chain_update([0]).chain_update(id).finalize();
         sum.iter().fold(String::with_capacity(64), |mut digits, byte| {
             // A text grows in memory and cannot fail.
             let _ = write!(digits, "{byte:02x}");
@@ -202,7 +205,7 @@ impl OpenSessions {
     }
 
     /// Writes the file.
-    pub(crate) fn write(&self) {
+    pub fn write(&self) {
         let _turn = lock(&self.writing);
         let mut text = String::new();
         for session in lock(&self.open).values_mut() {
@@ -212,15 +215,24 @@ impl OpenSessions {
             text.push('\n');
         }
         // On a full disk nobody is kept from signing in: the session ends with the program.
-        let _ = secret_file::replace(&self.path, text.as_bytes());
+        let durability = NameDurability::Tried;
+        let file = FileReplacement { durability, ..FileReplacement::private(&self.path) };
+        let _ = file.write(text.as_bytes());
     }
 }
 
 impl StoredSession {
     /// Name of it in the API.
-    pub(crate) fn id(&self) -> &str {
+    pub fn id(&self) -> &str {
         self.digest.get(..ID_DIGITS).unwrap_or_default()
     }
+}
+
+/// Text of the file, as much as it may have.
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn remove_oldest(
