@@ -32,7 +32,6 @@ mod sender;
 mod serve;
 mod setup;
 mod sign_on_desk;
-mod sign_on_settings;
 mod table_export;
 #[cfg(test)]
 mod tests;
@@ -52,5 +51,4 @@ pub use https_settings::HttpsSettings;
 pub use iso::iso;
 pub use serve::{Admin, AdminParts};
 pub use setup::{ConfigEdits, Settings};
-pub use sign_on_settings::{GroupRoles, SignOnRole, SignOnSettings};
 pub use token::{AdminToken, METRICS_TOKEN_FILE, TOKEN_FILE, TokenError};

@@ -4,10 +4,10 @@
 
 use crate::console_settings::ConsoleChoice;
 use crate::https_settings::HttpsSettings;
-use crate::sign_on_settings::SignOnSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
+use single_sign_on::SignOnSettings;
 use std::net::{Ipv4Addr, SocketAddr};
 use vocab::{Complaint, DomainName};
 

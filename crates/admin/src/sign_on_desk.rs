@@ -6,11 +6,11 @@
 use crate::failed_logins::{GuessVerdict, WrongGuesses};
 use crate::model::SignOnOffer;
 use crate::refused::ApiRefusal;
-use crate::sign_on_settings::SignOnSettings;
 use accounts::UserRole;
 use http::StatusCode;
 use single_sign_on::{
-    CallbackQuery, ProviderTransport, SignOnFailure, SignOnStart, SignedOnPerson, SingleSignOn,
+    CallbackQuery, ProviderTransport, SignOnFailure, SignOnSettings, SignOnStart, SignedOnPerson,
+    SingleSignOn,
 };
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -2,9 +2,9 @@
 //! state and nonce, discovery, and ID tokens that are checked by the provider's keys.
 //!
 //! It opens no connection and keeps no clock: whoever makes a [`SingleSignOn`] hands in a
-//! [`ProviderTransport`], and the time comes with each call. It knows no user and no role, only
-//! what the provider says of a person. What it calls may take seconds: not for a core's own thread.
-//! Called by `admin`.
+//! [`ProviderTransport`], and the time comes with each call. It knows no user, only what the
+//! provider says of a person, and which role the settings give to whom. What it calls may take
+//! seconds: not for a core's own thread. Called by `admin`.
 
 mod callback;
 mod failure;
@@ -14,11 +14,13 @@ mod person;
 mod provider;
 mod provider_document;
 mod random_text;
+mod settings;
 mod sign_on;
 mod token_request;
 mod transport;
 mod waiting;
 
+pub use self::settings::{GroupRoles, SignOnRole, SignOnSettings};
 pub use callback::CallbackQuery;
 pub use failure::{IdTokenFault, ProviderDocument, SignOnFailure};
 pub use person::SignedOnPerson;

@@ -1,15 +1,17 @@
 //! Single sign-on, asked as a browser asks that a provider sends back.
 
 use super::house::{Answer, House};
+use crate::Settings;
 use crate::model::{AuditTable, CallerInfo, SessionTable, UserTable};
-use crate::{Settings, SignOnSettings};
 use http::StatusCode;
 use http::header::{LOCATION, SET_COOKIE};
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256};
 use serde_json::{Value, json};
-use single_sign_on::{ProviderAnswer, ProviderRequest, ProviderTransport, ProviderUnreachable};
+use single_sign_on::{
+    ProviderAnswer, ProviderRequest, ProviderTransport, ProviderUnreachable, SignOnSettings,
+};
 use std::sync::{Arc, Mutex};
 use url::Url;
 

@@ -1,13 +1,13 @@
 //! Settings of single sign-on: the provider, and who of its people may do what.
 //!
-//! Plain data: it reads no file and touches no socket. Called by `check`, and by the desk that
-//! signs people on.
+//! Plain data: it reads no file and touches no socket. Called by `check`, and by the desk of
+//! `admin` that signs people on.
 
+use crate::provider::{ClaimNames, ProviderConfig, check_provider_url};
 use accounts::UserRole;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::SecretText;
-use single_sign_on::{ClaimNames, ProviderConfig, check_provider_url};
 use std::path::PathBuf;
 use url::{Host, Url};
 use vocab::{Complaint, DomainName};
@@ -131,7 +131,7 @@ impl GroupRoles {
 
 impl SignOnSettings {
     /// The greatest role of somebody in these groups; none for who is not to be let in.
-    pub(crate) fn role_of(&self, groups: &[String]) -> Option<UserRole> {
+    pub fn role_of(&self, groups: &[String]) -> Option<UserRole> {
         let all = self.roles.all();
         let mut meant =
             all.iter().filter(|(_, _, of_role)| of_role.iter().any(|it| groups.contains(it)));
@@ -139,7 +139,7 @@ impl SignOnSettings {
     }
 
     /// Name at which browsers call the dashboard; none where that is an address.
-    pub(crate) fn public_name(&self) -> Option<DomainName> {
+    pub fn public_name(&self) -> Option<DomainName> {
         match self.public()?.host()? {
             Host::Domain(name) => DomainName::parse(name).ok(),
             Host::Ipv4(_) | Host::Ipv6(_) => None,
@@ -147,12 +147,12 @@ impl SignOnSettings {
     }
 
     /// Origin at which browsers call the dashboard: `https://tide.example`.
-    pub(crate) fn public_origin(&self) -> String {
+    pub fn public_origin(&self) -> String {
         self.public().map(|url| url.origin().ascii_serialization()).unwrap_or_default()
     }
 
     /// The provider, and what we are to it.
-    pub(crate) fn provider(&self) -> ProviderConfig {
+    pub fn provider(&self) -> ProviderConfig {
         ProviderConfig {
             issuer: self.issuer.clone(),
             client_id: self.client_id.clone(),
@@ -176,7 +176,7 @@ impl SignOnSettings {
     }
 
     /// Every complaint, with paths relative to this section.
-    pub(crate) fn check(&self) -> Vec<Complaint> {
+    pub fn check(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         let mut say = |path: &str, message: String, remedy: &str| {
             complaints.push(Complaint::new(path, message).remedy(remedy.to_owned()));
@@ -233,7 +233,7 @@ impl SignOnSettings {
     }
 
     /// Settings that are valid and likely a mistake, with paths relative to this section.
-    pub(crate) fn warnings(&self) -> Vec<Complaint> {
+    pub fn warnings(&self) -> Vec<Complaint> {
         let Some(public) = self.public() else { return Vec::new() };
         let is_here = match public.host() {
             Some(Host::Domain(name)) => name == "localhost",
