@@ -16,6 +16,7 @@ mod sessions;
 mod stored_user;
 mod two_step;
 mod user_accounts;
+mod wrong_codes;
 
 pub use api_tokens::{ApiTokens, TokenGrant, TokenInfo, TokenOrder, TokenScope};
 pub use audit_body::redacted;

@@ -51,6 +51,8 @@ pub enum CodeVerdict {
     Missing,
     /// Another one, or one that was used.
     Wrong,
+    /// One after too many wrong ones of the last minute: it was not looked at.
+    TooMany,
 }
 
 impl TotpOffer {

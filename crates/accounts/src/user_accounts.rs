@@ -9,6 +9,7 @@ use crate::refusal::{AccountRefusal, NAME_LENGTHS, PASSWORD_LENGTHS, USERS_MAX};
 use crate::role::UserRole;
 use crate::stored_user::{StoredUser, StoredUsers};
 use crate::two_step::{CodeVerdict, StoredTotp, TotpOffer};
+use crate::wrong_codes::WrongCodes;
 use passwords::{PasswordHash, UserTable};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -25,6 +26,9 @@ pub struct UserAccounts {
     table: Mutex<Arc<AccountTable>>,
     /// Held over a change, from reading to writing.
     changing: Mutex<()>,
+    /// Wrong codes of the last minute: whoever has the password may not try them all, from
+    /// however many addresses.
+    wrong_codes: WrongCodes,
     /// Secrets that were shown and not confirmed, by name.
     offers: Mutex<HashMap<String, String>>,
 }
@@ -83,6 +87,7 @@ impl UserAccounts {
             path,
             table: Mutex::new(Arc::new(AccountTable::new(read.contents))),
             changing: Mutex::default(),
+            wrong_codes: WrongCodes::default(),
             offers: Mutex::default(),
         };
         (accounts, read.trouble)
@@ -251,11 +256,23 @@ impl UserAccounts {
             (true, None) => return Ok(CodeVerdict::Missing),
             (true, Some(code)) => code,
         };
+        if self.wrong_codes.is_full(&user.name, now) {
+            return Ok(CodeVerdict::TooMany);
+        }
         let mut verdict = CodeVerdict::NotNeeded;
-        self.alter(name, |user| {
-            if let Some(totp) = &mut user.totp {
-                verdict = totp.take(code, now.unix_ms / 1000);
+        self.change(|users| {
+            let user = users.iter_mut().find(|it| it.name == user.name);
+            let totp = user.and_then(|it| it.totp.as_mut());
+            verdict = totp.ok_or(AccountRefusal::UnknownUser)?.take(code, now.unix_ms / 1000);
+            // What is wrong uses nothing up and is not worth a write.
+            if verdict == CodeVerdict::Accepted { Ok(()) } else { Err(AccountRefusal::WrongCode) }
+        })
+        .or_else(|why| match why {
+            AccountRefusal::WrongCode => {
+                self.wrong_codes.add(&user.name, now);
+                Ok(())
             }
+            other => Err(other),
         })?;
         Ok(verdict)
     }

@@ -124,3 +124,26 @@ fn who_comes_by_single_sign_on_takes_nobodys_name() {
     assert_eq!((again.name.as_str(), again.role), ("anna@example", UserRole::Operator));
     assert_eq!(accounts.list().len(), 2);
 }
+
+#[test]
+fn after_ten_wrong_codes_none_is_looked_at_for_a_minute() {
+    let folder = ScratchFolder::new();
+    let accounts = open(&folder);
+    accounts.add("anna", UserRole::Viewer, PASSWORD, NOW).unwrap();
+    let offer = accounts.offer_totp("anna").unwrap();
+    let secret = totp_rs::Secret::try_from_base32(&offer.secret).unwrap();
+    let totp = totp_rs::Builder::new().with_secret(secret).build().unwrap();
+    let now_s = NOW.unix_ms / 1000;
+    accounts.confirm_totp("anna", &totp.generate(now_s).to_string(), NOW).unwrap();
+    let judge = |code: &str, now: Now| accounts.check_code("anna", Some(code), now).unwrap();
+    let written = || fs::metadata(folder.path().join(USERS_FILE)).unwrap().modified().unwrap();
+    let before = written();
+    for _ in 0..10 {
+        assert_eq!(judge("no code", NOW), CodeVerdict::Wrong);
+    }
+    assert_eq!(written(), before, "guesses write nothing");
+    let right = totp.generate(now_s + 30).to_string();
+    assert_eq!(judge(&right, NOW), CodeVerdict::TooMany);
+    let later = Now { mono_ms: 60_000, ..NOW };
+    assert_eq!(judge(&right, later), CodeVerdict::Accepted);
+}

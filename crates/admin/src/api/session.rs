@@ -208,6 +208,12 @@ async fn checked(
                 CodeVerdict::Missing => {
                     Err(code_wanted("the code of the authenticator is missing"))
                 }
+                CodeVerdict::TooMany => {
+                    let remedy = "wait a minute; or sign in with the text of admin.token in the \
+                                  state folder";
+                    let status = StatusCode::TOO_MANY_REQUESTS;
+                    Err(ApiRefusal::new(status, "too many wrong codes", remedy))
+                }
                 CodeVerdict::Wrong => {
                     credentials.note_wrong_code(asked.client, asked.now);
                     Err(code_wanted("this code is wrong, or was used already"))
