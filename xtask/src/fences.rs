@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(check_table(&text), []);
         let moved = text.replace("| `policy` | 1 |", "| `policy` | 2 |");
         assert_eq!(check_table(&moved).len(), 1);
-        let widened = text.replacen("| vocab, settings |", "| vocab, policy |", 1);
+        let widened = text.replacen("| vocab, settings, ", "| vocab, policy, ", 1);
         assert_eq!(check_table(&widened).len(), 1);
     }
 

@@ -186,7 +186,7 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
     (
         "ctl config restore",
         &[of_line(
-            "tidegate ctl config restore 12 --why 'names did not resolve'",
+            "tidegate ctl config restore 12 --why outage",
             "The files as they were before change 12",
         )],
     ),
