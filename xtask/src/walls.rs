@@ -117,7 +117,7 @@ pub(crate) const WALLS: &[Wall] = &[
     system(
         "single-sign-on",
         "crates/single-sign-on",
-        &["vocab", "settings", "accounts"],
+        &["vocab", "settings", "accounts", "rate-limit"],
         &[RUN_TIME, SYSTEM, CLOCK, LOGGING, HTTP, TLS],
     ),
     pure("rate-limit", "crates/rate-limit", &[]),

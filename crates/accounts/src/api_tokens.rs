@@ -4,7 +4,7 @@
 //! the user and never does more than that user may: `admin` sees to that. Asked for each request.
 
 use crate::TOKENS_FILE;
-use crate::private_file;
+use crate::private_file::{self, lock};
 use crate::random_text::{digest, random_digits};
 use crate::refusal::{AccountRefusal, TOKENS_MAX};
 use crate::role::{UnknownRole, UserRole};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use vocab::Now;
 
 /// Characters of a token's name.
@@ -247,10 +247,6 @@ impl fmt::Display for TokenScope {
             Self::Role(role) => role.fmt(f),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! `admin`, off the cores' threads.
 
 use crate::AUDIT_FILE;
+use crate::private_file::lock;
 use crate::role::UserRole;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,8 +14,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// Bytes of a file before another is begun.
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -107,6 +108,17 @@ pub struct AuditPage {
     pub lost: u64,
 }
 
+impl AuditActor {
+    /// The word of the API and of the file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Token => "token",
+            Self::Nobody => "nobody",
+        }
+    }
+}
+
 impl AuditLog {
     /// The log of a state folder.
     pub fn open(state_dir: &Path) -> Self {
@@ -125,7 +137,7 @@ impl AuditLog {
     /// Appends an entry. On a full disk it is counted as lost, and what it tells of is done all the
     /// same: nobody is kept from operating the program by its log.
     pub fn append(&self, record: AuditRecord) {
-        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tail = lock(&self.tail);
         if self.try_append(&mut tail, record).is_err() {
             tail.file = None;
             tail.is_cut = true;

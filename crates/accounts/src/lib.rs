@@ -6,6 +6,7 @@
 //! known). It knows no HTTP. Called by `admin`, which asks who somebody is and what that one may.
 
 mod api_tokens;
+mod attempt_counts;
 mod audit_body;
 mod audit_log;
 mod private_file;
@@ -16,11 +17,12 @@ mod sessions;
 mod stored_user;
 mod two_step;
 mod user_accounts;
-mod wrong_codes;
 
 pub use api_tokens::{ApiTokens, TokenGrant, TokenInfo, TokenOrder, TokenScope};
+pub use attempt_counts::{ATTEMPT_KEYS_MAX, AttemptCounts, AttemptVerdict};
 pub use audit_body::redacted;
 pub use audit_log::{AuditActor, AuditEntry, AuditLog, AuditPage, AuditQuery, AuditRecord};
+pub use random_text::random_digits;
 pub use refusal::{AccountRefusal, PASSWORD_LENGTHS, TOKENS_MAX, USERS_MAX};
 pub use role::{UnknownRole, UserRole};
 pub use sessions::{

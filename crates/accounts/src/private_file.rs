@@ -6,6 +6,12 @@ use serde::de::DeserializeOwned;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Takes a lock, also where somebody panicked who had it: what it guards is whole at any time.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Contents of a file, and what was wrong with it.
 pub(crate) struct ReadFile<T> {

@@ -8,7 +8,7 @@ use std::io;
 const LEGIBLE: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
 /// Random bytes as digits of sixteen: two for each byte.
-pub(crate) fn random_digits<const BYTES: usize>() -> io::Result<String> {
+pub fn random_digits<const BYTES: usize>() -> io::Result<String> {
     Ok(hex(&random_bytes::<BYTES>()?))
 }
 
@@ -36,7 +36,8 @@ pub(crate) fn digest(text: &str) -> String {
     hex(&Sha256::digest(text))
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes as digits of sixteen.
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         // A text grows in memory and cannot fail.
         let _ = write!(text, "{byte:02x}");

@@ -4,16 +4,16 @@
 //! so that who reads it cannot sign in with it, and another salt ends every session. Begun by a
 //! login, asked by the gate of `admin`, whose token is the salt.
 
-use crate::random_text::random_digits;
+use crate::private_file::lock;
+use crate::random_text::{hex, random_digits};
 use durable_file::{FileReplacement, NameDurability};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use vocab::Now;
 
 /// The file in the state folder.
@@ -195,13 +195,8 @@ impl OpenSessions {
     }
 
     fn digest(&self, id: &str) -> String {
-        let sum =
-            Sha256::new().chain_update(&self.salt).chain_update([0]).chain_update(id).finalize();
-        sum.iter().fold(String::with_capacity(64), |mut digits, byte| {
-            // A text grows in memory and cannot fail.
-            let _ = write!(digits, "{byte:02x}");
-            digits
-        })
+        let salted = Sha256::new().chain_update(&self.salt).chain_update([0]);
+        hex(&salted.chain_update(id).finalize())
     }
 
     /// Writes the file.
@@ -243,10 +238,6 @@ fn remove_oldest(
     if let Some(digest) = oldest.map(|it| it.digest.clone()) {
         open.remove(&digest);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

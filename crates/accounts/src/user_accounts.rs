@@ -1,20 +1,21 @@
 //! The users of the admin API, kept in a file of the state folder.
 //!
-//! Whoever asks gets a table that does not change under them; a change is written before it holds.
+//! A table that was asked for does not change under whoever has it; a change is written before it
+//! holds.
 //! A wrong password costs as much for a name that nobody has. Called by `admin`.
 
 use crate::USERS_FILE;
-use crate::private_file;
+use crate::attempt_counts::AttemptCounts;
+use crate::private_file::{self, lock};
 use crate::refusal::{AccountRefusal, NAME_LENGTHS, PASSWORD_LENGTHS, USERS_MAX};
 use crate::role::UserRole;
 use crate::stored_user::{StoredUser, StoredUsers};
 use crate::two_step::{CodeVerdict, StoredTotp, TotpOffer};
-use crate::wrong_codes::WrongCodes;
 use passwords::{PasswordHash, UserTable};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use vocab::Now;
 
 /// Largest file that is read, in bytes.
@@ -28,7 +29,7 @@ pub struct UserAccounts {
     changing: Mutex<()>,
     /// Wrong codes of the last minute: whoever has the password may not try them all, from
     /// however many addresses.
-    wrong_codes: WrongCodes,
+    wrong_codes: AttemptCounts<String>,
     /// Secrets that were shown and not confirmed, by name.
     offers: Mutex<HashMap<String, String>>,
 }
@@ -87,7 +88,7 @@ impl UserAccounts {
             path,
             table: Mutex::new(Arc::new(AccountTable::new(read.contents))),
             changing: Mutex::default(),
-            wrong_codes: WrongCodes::default(),
+            wrong_codes: AttemptCounts::default(),
             offers: Mutex::default(),
         };
         (accounts, read.trouble)
@@ -259,21 +260,17 @@ impl UserAccounts {
         if self.wrong_codes.is_full(&user.name, now) {
             return Ok(CodeVerdict::TooMany);
         }
-        let mut verdict = CodeVerdict::NotNeeded;
-        self.change(|users| {
-            let user = users.iter_mut().find(|it| it.name == user.name);
-            let totp = user.and_then(|it| it.totp.as_mut());
-            verdict = totp.ok_or(AccountRefusal::UnknownUser)?.take(code, now.unix_ms / 1000);
-            // What is wrong uses nothing up and is not worth a write.
-            if verdict == CodeVerdict::Accepted { Ok(()) } else { Err(AccountRefusal::WrongCode) }
-        })
-        .or_else(|why| match why {
-            AccountRefusal::WrongCode => {
-                self.wrong_codes.add(&user.name, now);
-                Ok(())
-            }
-            other => Err(other),
-        })?;
+        let _turn = lock(&self.changing);
+        let mut users = self.table().users.clone();
+        let stored = users.iter_mut().find(|it| it.name == user.name);
+        let totp = stored.and_then(|it| it.totp.as_mut()).ok_or(AccountRefusal::UnknownUser)?;
+        let verdict = totp.take(code, now.unix_ms / 1000);
+        if verdict == CodeVerdict::Accepted {
+            self.store(users)?;
+        } else {
+            // It uses nothing up and is not worth a write.
+            self.wrong_codes.add(user.name, now);
+        }
         Ok(verdict)
     }
 
@@ -298,6 +295,11 @@ impl UserAccounts {
         let _turn = lock(&self.changing);
         let mut users = self.table().users.clone();
         edit(&mut users)?;
+        self.store(users)
+    }
+
+    /// Writes users, and lets them hold. Called by who has the turn to change them.
+    fn store(&self, users: StoredUsers) -> Result<(), AccountRefusal> {
         private_file::write(&self.path, &users).map_err(AccountRefusal::Failed)?;
         *lock(&self.table) = Arc::new(AccountTable::new(users));
         Ok(())
@@ -348,10 +350,6 @@ fn hashed(password: &str) -> Result<String, AccountRefusal> {
     }
     let hash = PasswordHash::make(password.as_bytes()).map_err(AccountRefusal::Failed)?;
     Ok(hash.as_str().to_owned())
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for UserChange {

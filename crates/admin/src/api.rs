@@ -128,7 +128,7 @@ impl Modify for SecuritySchemes {
             .build();
         components.add_security_scheme("token", SecurityScheme::Http(token));
         let cookie = ApiKeyValue::with_description(
-            crate::api_request::COOKIE_NAME,
+            crate::admin_scheme::COOKIE_NAME,
             "Set by `POST /login`. Changes also need the dashboard's own origin.",
         );
         components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));

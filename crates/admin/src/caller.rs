@@ -44,7 +44,8 @@ impl ApiCaller {
     pub(crate) fn actor(&self) -> AuditActor {
         match (&self.credential, &self.user) {
             (CallerCredential::Session(_), Some(_)) => AuditActor::User,
-            _ => AuditActor::Token,
+            (CallerCredential::Session(_), None)
+            | (CallerCredential::ApiToken | CallerCredential::MasterToken, _) => AuditActor::Token,
         }
     }
 
@@ -58,6 +59,12 @@ impl ApiCaller {
             format!("this needs the role {role}; {} is {}", self.name, self.role),
             "ask an administrator to do it, or for the role",
         ))
+    }
+
+    /// True if the caller may see and end what is this user's: administrators everybody's, and that
+    /// of the token of the state folder too.
+    pub(crate) fn may_see(&self, owner: Option<&str>) -> bool {
+        self.role >= UserRole::Administrator || (owner.is_some() && owner == self.user.as_deref())
     }
 
     /// The user behind the caller; a refusal for the token of the state folder, which is nobody's.

@@ -5,15 +5,17 @@
 //! another site sends are refused uncounted. Passwords are rationed likewise, right ones too once a
 //! client has guessed too often. Asked by the gate and by those who sign in.
 
+use crate::api_request::ApiRequest;
 use crate::caller::{ApiCaller, CallerCredential};
-use crate::failed_logins::{GuessVerdict, WrongGuesses};
+use crate::failed_logins::WrongGuesses;
 use crate::refused::ApiRefusal;
 use crate::sender::RequestOrigin;
 use crate::token::AdminToken;
-use accounts::{ApiTokens, AuditLog, OpenSessions, TokenScope, UserAccounts, UserInfo};
+use accounts::{
+    ApiTokens, AttemptVerdict, AuditLog, OpenSessions, TokenScope, UserAccounts, UserInfo,
+};
 use http::StatusCode;
 use passwords::{BasicCredentials, LoginOutcome, PasswordChecker};
-use std::net::IpAddr;
 use std::path::Path;
 use vocab::Now;
 
@@ -29,6 +31,8 @@ pub(crate) struct CredentialStore {
     /// None where the system gives no randomness: nobody comes in by a password.
     checker: Option<PasswordChecker>,
     wrong_guesses: WrongGuesses,
+    /// Sign-ins that failed and were written down.
+    logged_failures: WrongGuesses,
 }
 
 /// Kind of credential that is needed, for what is said where there is none.
@@ -57,21 +61,16 @@ impl CredentialStore {
             audit: AuditLog::open(state_dir),
             checker: PasswordChecker::new().ok(),
             wrong_guesses: WrongGuesses::default(),
+            logged_failures: WrongGuesses::default(),
         };
         (store, damaged_users.into_iter().chain(damaged_tokens).collect())
     }
 
     /// The caller who shows this bearer token.
-    pub(crate) fn bearer(
-        &self,
-        text: &str,
-        client: IpAddr,
-        sender: RequestOrigin,
-        now: Now,
-    ) -> Result<ApiCaller, ApiRefusal> {
-        match self.tokens.grant(text, now) {
+    pub(crate) fn bearer(&self, text: &str, asked: ApiRequest) -> Result<ApiCaller, ApiRefusal> {
+        match self.tokens.grant(text, asked.now) {
             None => {
-                self.check_token(text, client, sender, now)?;
+                self.check_token(text, asked)?;
                 Ok(ApiCaller::master(CallerCredential::MasterToken))
             }
             Some(grant) => {
@@ -113,20 +112,14 @@ impl CredentialStore {
 
     /// Lets the right token pass, whatever was sent before; a client that sends too many wrong ones
     /// is told to wait.
-    pub(crate) fn check_token(
-        &self,
-        guess: &str,
-        client: IpAddr,
-        sender: RequestOrigin,
-        now: Now,
-    ) -> Result<(), ApiRefusal> {
+    pub(crate) fn check_token(&self, guess: &str, asked: ApiRequest) -> Result<(), ApiRefusal> {
         if self.token.is(guess) {
             return Ok(());
         }
-        check_sender(sender)?;
-        match self.wrong_guesses.add(client, now) {
-            GuessVerdict::Counted => Err(unauthorised("this is not the token")),
-            GuessVerdict::TooMany => Err(too_many(GuessKind::Token)),
+        check_sender(asked.sender)?;
+        match self.wrong_guesses.add(asked.client, asked.now) {
+            AttemptVerdict::Counted => Err(unauthorised("this is not the token")),
+            AttemptVerdict::TooMany => Err(too_many(GuessKind::Token)),
         }
     }
 
@@ -135,12 +128,10 @@ impl CredentialStore {
     pub(crate) async fn check_password(
         &self,
         shown: BasicCredentials,
-        client: IpAddr,
-        sender: RequestOrigin,
-        now: Now,
+        asked: ApiRequest,
     ) -> Result<UserInfo, ApiRefusal> {
-        check_sender(sender)?;
-        if self.wrong_guesses.add(client, now) == GuessVerdict::TooMany {
+        check_sender(asked.sender)?;
+        if self.wrong_guesses.add(asked.client, asked.now) == AttemptVerdict::TooMany {
             return Err(too_many(GuessKind::Password));
         }
         let wrong = || unauthorised("the name or the password is wrong");
@@ -148,9 +139,9 @@ impl CredentialStore {
         let (Some(checker), Some(table)) = (&self.checker, self.users.passwords()) else {
             return Err(wrong());
         };
-        match checker.check(&table, checker.attempt(0, shown), now).await {
+        match checker.check(&table, checker.attempt(0, shown), asked.now).await {
             LoginOutcome::Accepted(name) => {
-                self.wrong_guesses.forgive(client);
+                self.wrong_guesses.forgive(asked.client);
                 self.users.get(&name).ok_or_else(wrong)
             }
             LoginOutcome::Wrong => Err(wrong()),
@@ -163,9 +154,15 @@ impl CredentialStore {
     }
 
     /// Counts a wrong code as a wrong guess.
-    pub(crate) fn note_wrong_code(&self, client: IpAddr, now: Now) {
+    pub(crate) fn note_wrong_code(&self, asked: ApiRequest) {
         // The next guess of whatever kind is refused if it was one too many.
-        let _ = self.wrong_guesses.add(client, now);
+        let _ = self.wrong_guesses.add(asked.client, asked.now);
+    }
+
+    /// True if one more failure of this client is to be written down: whoever fails often may not
+    /// fill the log, and push out of it what others did.
+    pub(crate) fn is_failure_logged(&self, asked: ApiRequest) -> bool {
+        self.logged_failures.add(asked.client, asked.now) == AttemptVerdict::Counted
     }
 
     /// Writes down when sessions and tokens were used, if that is due.

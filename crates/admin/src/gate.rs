@@ -4,11 +4,11 @@
 //! comes from another page (cross-site request forgery), and everything but the dashboard's files
 //! without a token or a session. Asked by the guard.
 
-use crate::api_request::{AdminScheme, ApiRequest};
+use crate::admin_scheme::AdminScheme;
+use crate::api_request::ApiRequest;
 use crate::caller::ApiCaller;
 use crate::credentials::{CredentialStore, unauthorised};
 use crate::refused::ApiRefusal;
-use crate::sender::RequestOrigin;
 use http::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, ORIGIN};
 use http::{Method, StatusCode, Uri};
 use std::net::IpAddr;
@@ -98,8 +98,7 @@ impl AuthGate {
         asked: ApiRequest,
     ) -> Result<ApiCaller, ApiRefusal> {
         if let Some(guess) = bearer(headers) {
-            let sender = RequestOrigin::of(headers, host_field(headers));
-            return self.credentials.bearer(guess, asked.client, sender, asked.now);
+            return self.credentials.bearer(guess, asked);
         }
         let session = session_of(headers, asked.scheme);
         let caller = session.and_then(|id| self.credentials.session(id, asked.now));
@@ -119,7 +118,7 @@ impl AuthGate {
         self.check_pass(headers, asked).map(drop)
     }
 
-    /// The cookie of a session.
+    /// The cookie of a session, or one that is over at once.
     pub(crate) fn cookie(id: &str, life_s: u64, scheme: AdminScheme) -> String {
         let (name, secure) = (scheme.cookie_name(), scheme.cookie_mark());
         format!("{name}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={life_s}{secure}")
@@ -131,8 +130,7 @@ impl AuthGate {
         if let Some(id) = session_of(headers, scheme) {
             self.credentials.sessions.end(id);
         }
-        let (name, secure) = (scheme.cookie_name(), scheme.cookie_mark());
-        format!("{name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0{secure}")
+        Self::cookie("", 0, scheme)
     }
 }
 

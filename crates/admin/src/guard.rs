@@ -3,12 +3,13 @@
 //! Host name, origin of changes, then token or session; on the way out the headers that keep a
 //! browser from being turned against its owner. Wrapped around the routes by [`crate::Admin`].
 
+use crate::admin_scheme::AdminScheme;
 use crate::api::audited;
 use crate::api::{ApiRequest, ApiState};
-use crate::api_request::AdminScheme;
-use crate::gate::AuthGate;
+use crate::gate::{AuthGate, host_field};
 use crate::permissions::needed_role;
 use crate::refused::ApiRefusal;
+use crate::sender::RequestOrigin;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -61,7 +62,8 @@ pub(crate) async fn guard_request(
     let nobody = PeerInfo { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), scheme: AdminScheme::Http };
     let PeerInfo { address: client, scheme } =
         request.extensions().get().copied().unwrap_or(nobody);
-    request.extensions_mut().insert(ApiRequest { client, now: (app.clock)(), scheme });
+    let sender = RequestOrigin::of(request.headers(), host_field(request.headers()), scheme);
+    request.extensions_mut().insert(ApiRequest { client, now: (app.clock)(), scheme, sender });
     let (uri, headers) = (request.uri(), request.headers());
     let allowed = app
         .gate

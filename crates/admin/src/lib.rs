@@ -5,6 +5,7 @@
 //! configuration: it acts through [`ProgramControl`], which the binary implements. The binary
 //! serves it on a listener of its own, on loopback unless told otherwise.
 
+mod admin_scheme;
 mod api;
 mod api_request;
 mod assets;

@@ -163,7 +163,7 @@ pub(crate) async fn act(
         Ok(()) => handle_form(&app, asked, &headers, sent).await,
         Err(refused) => Err(refused),
     };
-    let deed = AuditedDeed { action: "POST /allow", who: DeedActor::Known(&caller), body };
+    let deed = AuditedDeed { action: "POST /allow".into(), who: DeedActor::Known(&caller), body };
     record_deed(&app, asked, deed, done.as_ref().map(drop)).await;
     match done {
         Ok(wish) => (StatusCode::SEE_OTHER, [(LOCATION, wish.address())]).into_response(),

@@ -3,6 +3,7 @@
 //! Browsers say so in `Sec-Fetch-Site` to addresses that they trust (loopback, HTTPS), and to
 //! others in `Origin` or `Referer`, if at all. Programs say nothing. Read by the gate.
 
+use crate::admin_scheme::AdminScheme;
 use http::header::{HeaderMap, HeaderName, ORIGIN, REFERER};
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -24,8 +25,8 @@ pub(crate) enum RequestOrigin {
 }
 
 impl RequestOrigin {
-    /// Reads the fields of a request to `host`, which is ours.
-    pub(crate) fn of(headers: &HeaderMap, host: &str) -> Self {
+    /// Reads the fields of a request that came to `host`, which is ours, by this protocol.
+    pub(crate) fn of(headers: &HeaderMap, host: &str, scheme: AdminScheme) -> Self {
         let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         // `fetch` and navigation to a page of a tab's own; everything else is part of a page.
         let is_embedded = text(&FETCH_DEST).is_some_and(|it| it != "document" && it != "empty");
@@ -36,7 +37,7 @@ impl RequestOrigin {
             Some(_) => Self::OtherSite,
             None => match page() {
                 None => Self::Unknown,
-                Some(page) if is_at(page, host) => Self::OwnPage,
+                Some(page) if is_at(page, host, scheme) => Self::OwnPage,
                 Some(_) => Self::OtherSite,
             },
         };
@@ -53,11 +54,12 @@ impl RequestOrigin {
     }
 }
 
-/// True if an origin, or the address of a page, is one of `http://host`.
-fn is_at(page: &str, host: &str) -> bool {
-    let Some((scheme, rest)) = page.split_once("://") else { return false };
+/// True if an origin, or the address of a page, is one of this host by this protocol.
+fn is_at(page: &str, host: &str, scheme: AdminScheme) -> bool {
+    let prefix = scheme.prefix();
+    let Some((begin, rest)) = page.split_at_checked(prefix.len()) else { return false };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-    scheme.eq_ignore_ascii_case("http") && authority.eq_ignore_ascii_case(host)
+    begin.eq_ignore_ascii_case(prefix) && authority.eq_ignore_ascii_case(host)
 }
 
 #[cfg(test)]
@@ -65,11 +67,11 @@ mod tests {
     use super::*;
     use http::HeaderValue;
 
-    fn sender(fields: &[(&'static str, &'static str)]) -> RequestOrigin {
+    fn sender(fields: &[(&'static str, &'static str)], scheme: AdminScheme) -> RequestOrigin {
         let field = |(name, value): &(&'static str, &'static str)| {
             (HeaderName::from_static(name), HeaderValue::from_static(value))
         };
-        RequestOrigin::of(&fields.iter().map(field).collect(), "127.0.0.1:9053")
+        RequestOrigin::of(&fields.iter().map(field).collect(), "127.0.0.1:9053", scheme)
     }
 
     #[test]
@@ -101,7 +103,20 @@ mod tests {
             (vec![("referer", "http://127.0.0.1:8000/")], RequestOrigin::OtherSite),
             (vec![("referer", "http://127.0.0.1:9053@evil.example/")], RequestOrigin::OtherSite),
         ] {
-            assert_eq!(sender(&fields), expected, "{fields:?}");
+            assert_eq!(sender(&fields, AdminScheme::Http), expected, "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_the_plain_listener_is_another_site_over_https() {
+        for (origin, expected) in [
+            ("https://127.0.0.1:9053", RequestOrigin::OwnPage),
+            ("HTTPS://127.0.0.1:9053", RequestOrigin::OwnPage),
+            ("http://127.0.0.1:9053", RequestOrigin::OtherSite),
+            ("https://127.0.0.1", RequestOrigin::OtherSite),
+            ("null", RequestOrigin::OtherSite),
+        ] {
+            assert_eq!(sender(&[("origin", origin)], AdminScheme::Https), expected, "{origin}");
         }
     }
 }

@@ -3,10 +3,10 @@
 //! Requests come through [`http_engine::serve`], so they are bounded like at every door. The binary
 //! makes one [`Admin`], listens, and hands connections over.
 
+use crate::admin_scheme::AdminScheme;
 use crate::api::audited::CHANGE_BYTES_MAX;
 use crate::api::state::ApiText;
 use crate::api::{self, ApiRequest, ApiState};
-use crate::api_request::AdminScheme;
 use crate::assets;
 use crate::configuration::ConfigurationFiles;
 use crate::control::ProgramControl;

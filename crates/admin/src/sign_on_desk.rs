@@ -1,9 +1,7 @@
 //! The desk of single sign-on: what the routes share.
 //!
-//! It bounds how many wait for the provider at once, and how often a client's failures are written
-//! down. Made with the admin; called by the routes.
+//! A few wait for the provider at once, and no more. Made with the admin; called by the routes.
 
-use crate::failed_logins::{GuessVerdict, WrongGuesses};
 use crate::model::SignOnOffer;
 use crate::refused::ApiRefusal;
 use accounts::UserRole;
@@ -30,7 +28,6 @@ pub(crate) struct SignOnDesk {
     pub(crate) public_origin: String,
     service: Arc<SingleSignOn>,
     turns: Arc<Semaphore>,
-    failures: WrongGuesses,
 }
 
 impl SignOnDesk {
@@ -41,7 +38,6 @@ impl SignOnDesk {
             public_origin: settings.public_origin(),
             service: Arc::new(SingleSignOn::new(settings.provider(), provider)),
             turns: Arc::new(Semaphore::new(TURNS_MAX)),
-            failures: WrongGuesses::default(),
         }
     }
 
@@ -68,12 +64,6 @@ impl SignOnDesk {
         now: Now,
     ) -> Result<SignedOnPerson, ApiRefusal> {
         self.ask(move |service| service.finish(&query, browser.as_deref(), now)).await
-    }
-
-    /// True if one more failure of this client is to be written down: whoever fails often may not
-    /// fill the log.
-    pub(crate) fn is_failure_logged(&self, client: IpAddr, now: Now) -> bool {
-        self.failures.add(client, now) == GuessVerdict::Counted
     }
 
     async fn ask<T: Send + 'static>(

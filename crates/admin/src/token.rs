@@ -5,6 +5,7 @@
 //! binary; asked by the gate.
 
 use crate::secret_file;
+use accounts::random_digits;
 use std::fmt;
 use std::fs::{self, Permissions};
 use std::io;
@@ -133,13 +134,7 @@ fn is_token(text: &str) -> bool {
 
 /// 32 random bytes in hexadecimal.
 pub(crate) fn random_hex() -> Result<String, TokenError> {
-    let mut bytes = [0u8; TEXT_BYTES / 2];
-    getrandom::fill(&mut bytes).map_err(|error| TokenError::Random(error.to_string()))?;
-    Ok(bytes.iter().flat_map(|byte| [hex(byte >> 4), hex(byte & 15)]).collect())
-}
-
-fn hex(digit: u8) -> char {
-    char::from_digit(u32::from(digit), 16).unwrap_or('0')
+    random_digits::<{ TEXT_BYTES / 2 }>().map_err(|error| TokenError::Random(error.to_string()))
 }
 
 impl fmt::Debug for AdminToken {

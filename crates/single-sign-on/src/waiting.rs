@@ -5,8 +5,9 @@
 
 use crate::failure::SignOnFailure;
 use crate::random_text::{challenge, is_same, random_text};
+use rate_limit::client_of;
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use vocab::Now;
 
@@ -43,7 +44,7 @@ pub(crate) struct BegunSignOn {
 impl WaitingSignOns {
     /// Begins one for a client.
     pub(crate) fn begin(&self, client: IpAddr, now: Now) -> Result<BegunSignOn, SignOnFailure> {
-        let client = customer(client);
+        let client = client_of(client);
         let (state, verifier) = (random_text()?, random_text()?);
         let sign_on = WaitingSignOn {
             browser: random_text()?,
@@ -98,20 +99,10 @@ fn remove_oldest(
     }
 }
 
-/// An address as customers have it: one of IPv6 by its /64.
-fn customer(client: IpAddr) -> IpAddr {
-    match client.to_canonical() {
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
-        }
-        v4 @ IpAddr::V4(_) => v4,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv6Addr;
 
     const ANNA: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7));
 

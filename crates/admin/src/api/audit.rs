@@ -4,7 +4,7 @@ use super::{ApiRequest, ApiState};
 use crate::iso::iso;
 use crate::model::{ApiProblem, AuditLine, AuditTable, AuditWords};
 use crate::refused::ApiRefusal;
-use accounts::{AuditActor, AuditEntry, AuditQuery};
+use accounts::{AuditEntry, AuditQuery};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
@@ -35,16 +35,11 @@ pub(crate) async fn audit(
 }
 
 fn line(AuditEntry { n, record }: AuditEntry) -> AuditLine {
-    let kind = match record.kind {
-        AuditActor::User => "user",
-        AuditActor::Token => "token",
-        AuditActor::Nobody => "nobody",
-    };
     AuditLine {
         n,
         at: iso(record.at_ms),
         who: record.who,
-        kind: kind.into(),
+        kind: record.kind.as_str().into(),
         role: record.role.map(|role| role.to_string()),
         client: record.client,
         action: record.action,

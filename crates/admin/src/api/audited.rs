@@ -20,6 +20,9 @@ pub(crate) const CHANGE_BYTES_MAX: usize = (1 << 20) + (64 << 10);
 /// Largest body that is read for the log, in bytes; a longer one is told of by its length.
 const LOGGED_BYTES_MAX: usize = 256 << 10;
 
+/// Characters that are kept of a name that was tried: users and tokens have no longer ones.
+const NAME_LENGTH_MAX: usize = 64;
+
 /// Has a change made, if that is allowed, and writes down who asked and what came of it.
 pub(crate) async fn record_change(
     app: &Arc<ApiState>,
@@ -47,25 +50,19 @@ pub(crate) async fn record_change(
         }
         (Err(refused), _) | (Ok(()), Err(refused)) => refused.into_response(),
     };
-    let record = AuditRecord {
-        at_ms: asked.now.unix_ms,
-        kind: caller.actor(),
-        role: Some(caller.role),
-        who: caller.name,
-        client: asked.client.to_string(),
-        action,
-        body: logged,
-        status: response.status().as_u16(),
-        error: error_of(&response),
+    let done = DeedOutcome {
+        status: response.status(),
+        error: response.extensions().get().map(|ProblemText(text)| text.to_string()),
     };
-    append(app, record).await;
+    append(app, asked, AuditedDeed { action, who: DeedActor::Known(&caller), body: logged }, done)
+        .await;
     Ok(response)
 }
 
-/// A deed that is written down by who does it, and not by the guard.
+/// A deed that is written down.
 pub(crate) struct AuditedDeed<'d> {
     /// Method and path.
-    pub(crate) action: &'static str,
+    pub(crate) action: String,
     /// Somebody who asked for it.
     pub(crate) who: DeedActor<'d>,
     /// Body of what was asked for, without what is secret.
@@ -80,42 +77,52 @@ pub(crate) enum DeedActor<'d> {
     Tried(&'d str),
 }
 
-/// Writes down a deed: who did it, or why it was not done.
+/// Answer to a deed.
+struct DeedOutcome {
+    status: StatusCode,
+    /// Problem; none if there was none.
+    error: Option<String>,
+}
+
+/// Writes down a deed: who did it, or why it was not done. Of who was not let in a few failures a
+/// minute are written down.
 pub(crate) async fn record_deed(
     app: &Arc<ApiState>,
     asked: ApiRequest,
     deed: AuditedDeed<'_>,
     outcome: Result<(), &ApiRefusal>,
 ) {
+    if matches!(deed.who, DeedActor::Tried(_)) && !app.gate.credentials.is_failure_logged(asked) {
+        return;
+    }
+    let done = match outcome {
+        Ok(()) => DeedOutcome { status: StatusCode::NO_CONTENT, error: None },
+        Err(refused) => {
+            let error = Some(refused.problem.error.clone());
+            DeedOutcome { status: refused.status, error }
+        }
+    };
+    append(app, asked, deed, done).await;
+}
+
+async fn append(app: &Arc<ApiState>, asked: ApiRequest, deed: AuditedDeed<'_>, done: DeedOutcome) {
     let (kind, who, role) = match deed.who {
         DeedActor::Known(caller) => (caller.actor(), caller.name.as_str(), Some(caller.role)),
         DeedActor::Tried(name) => (AuditActor::Nobody, name, None),
     };
-    let (status, error) = match outcome {
-        Ok(()) => (StatusCode::NO_CONTENT, None),
-        Err(refused) => (refused.status, Some(refused.problem.error.clone())),
-    };
     let record = AuditRecord {
         at_ms: asked.now.unix_ms,
-        who: who.chars().take(64).collect(),
+        who: who.chars().take(NAME_LENGTH_MAX).collect(),
         kind,
         role,
         client: asked.client.to_string(),
-        action: deed.action.into(),
+        action: deed.action,
         body: deed.body,
-        status: status.as_u16(),
-        error,
+        status: done.status.as_u16(),
+        error: done.error,
     };
-    append(app, record).await;
-}
-
-async fn append(app: &Arc<ApiState>, record: AuditRecord) {
     // Where no thread is to be had the change stands all the same.
     let _ = app.ask(move |app| app.gate.credentials.audit.append(record)).await;
-}
-
-fn error_of(response: &Response) -> Option<String> {
-    response.extensions().get().map(|ProblemText(text)| text.to_string())
 }
 
 /// A body as the log keeps it; none of what is no JSON.

@@ -1,22 +1,20 @@
 //! One's own account: who one is, the password, two-step sign-in.
 //!
-//! What makes an account weaker or stronger wants its password once more: a browser that was left
-//! open is not enough.
+//! A change that makes an account weaker or stronger wants its password once more: a browser that
+//! was left open is not enough.
 
 use super::users::end_sessions_but;
 use super::{ApiRequest, ApiState};
 use crate::caller::ApiCaller;
-use crate::gate::host_field;
 use crate::model::{
     ApiProblem, CallerInfo, CodeSent, PasswordChange, PasswordSent, RecoveryCodes, TotpInfo,
 };
 use crate::refused::ApiRefusal;
-use crate::sender::RequestOrigin;
-use accounts::{AccountRefusal, AuditActor, TotpChange, UserChange};
+use accounts::{AccountRefusal, TotpChange, UserChange};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use passwords::BasicCredentials;
 use std::sync::Arc;
 
@@ -29,12 +27,8 @@ pub(crate) async fn me(
     caller: ApiCaller,
 ) -> Result<Json<CallerInfo>, ApiRefusal> {
     let user = caller.user.as_deref().and_then(|name| app.gate.credentials.users.get(name));
-    let kind = match caller.actor() {
-        AuditActor::User => "user",
-        AuditActor::Token | AuditActor::Nobody => "token",
-    };
     Ok(Json(CallerInfo {
-        kind: kind.into(),
+        kind: caller.actor().as_str().into(),
         role: caller.role.to_string(),
         totp: user.as_ref().is_some_and(|it| it.has_totp),
         has_password: user.as_ref().is_some_and(|it| it.has_password),
@@ -51,11 +45,10 @@ pub(crate) async fn change_password(
     State(app): State<Arc<ApiState>>,
     asked: ApiRequest,
     caller: ApiCaller,
-    headers: HeaderMap,
     sent: Result<Json<PasswordChange>, JsonRejection>,
 ) -> Result<StatusCode, ApiRefusal> {
     let Json(PasswordChange { password, new_password }) = sent?;
-    let user = proven(&app, &caller, password, &headers, asked).await?;
+    let user = proven(&app, &caller, password, asked).await?;
     let change = UserChange { password: Some(new_password), ..UserChange::default() };
     app.ask(move |app| {
         app.gate.credentials.users.update(&user, &change)?;
@@ -75,11 +68,10 @@ pub(crate) async fn begin_totp(
     State(app): State<Arc<ApiState>>,
     asked: ApiRequest,
     caller: ApiCaller,
-    headers: HeaderMap,
     sent: Result<Json<PasswordSent>, JsonRejection>,
 ) -> Result<Json<TotpInfo>, ApiRefusal> {
     let Json(PasswordSent { password }) = sent?;
-    let user = proven(&app, &caller, password, &headers, asked).await?;
+    let user = proven(&app, &caller, password, asked).await?;
     let offer = app.ask(move |app| app.gate.credentials.users.offer_totp(&user)).await??;
     Ok(Json(TotpInfo { secret: offer.secret, uri: offer.uri, qr_svg: offer.qr_svg }))
 }
@@ -111,11 +103,10 @@ pub(crate) async fn remove_totp(
     State(app): State<Arc<ApiState>>,
     asked: ApiRequest,
     caller: ApiCaller,
-    headers: HeaderMap,
     sent: Result<Json<PasswordSent>, JsonRejection>,
 ) -> Result<StatusCode, ApiRefusal> {
     let Json(PasswordSent { password }) = sent?;
-    let user = proven(&app, &caller, password, &headers, asked).await?;
+    let user = proven(&app, &caller, password, asked).await?;
     let change = UserChange { totp: Some(TotpChange::Off), ..UserChange::default() };
     app.ask(move |app| app.gate.credentials.users.update(&user, &change)).await??;
     Ok(StatusCode::NO_CONTENT)
@@ -127,14 +118,11 @@ async fn proven(
     app: &Arc<ApiState>,
     caller: &ApiCaller,
     password: String,
-    headers: &HeaderMap,
     asked: ApiRequest,
 ) -> Result<String, ApiRefusal> {
     let user = caller.own_user()?.to_owned();
     let shown = BasicCredentials { user, password: password.into_bytes() };
-    let sender = RequestOrigin::of(headers, host_field(headers));
-    let checked = app.gate.credentials.check_password(shown, asked.client, sender, asked.now);
-    match checked.await {
+    match app.gate.credentials.check_password(shown, asked).await {
         Ok(user) => Ok(user.name),
         Err(refused) if refused.status == StatusCode::UNAUTHORIZED => Err(ApiRefusal::new(
             StatusCode::FORBIDDEN,

@@ -3,7 +3,7 @@
 use super::audited::{AuditedDeed, DeedActor, record_deed};
 use super::{ApiRequest, ApiState};
 use crate::caller::MASTER_NAME;
-use crate::gate::{AuthGate, host_field};
+use crate::gate::AuthGate;
 use crate::model::{ApiProblem, LoginRequest, SignInOffer};
 use crate::refused::ApiRefusal;
 use crate::sender::RequestOrigin;
@@ -92,7 +92,7 @@ pub(crate) async fn logout(
 ) -> Result<Response, ApiRefusal> {
     if let Ok(caller) = app.gate.check_pass(&headers, asked) {
         let who = DeedActor::Known(&caller);
-        let deed = AuditedDeed { action: "POST /logout", who, body: None };
+        let deed = AuditedDeed { action: "POST /logout".into(), who, body: None };
         record_deed(&app, asked, deed, Ok(())).await;
     }
     let cookie = app.ask(move |app| app.gate.end_session(&headers, asked.scheme)).await?;
@@ -109,10 +109,9 @@ pub(crate) async fn by_address(
     asked: ApiRequest,
 ) -> Option<Response> {
     let token = form_token(query)?;
-    let sender = RequestOrigin::of(headers, host_field(headers));
     Some(match signed_in(app, SignIn::Token(token), asked, headers).await {
         Ok(cookie) => to_dashboard(&cookie),
-        Err(_) if sender != RequestOrigin::Embedded && reads_pages(headers) => {
+        Err(_) if asked.sender != RequestOrigin::Embedded && reads_pages(headers) => {
             (StatusCode::SEE_OTHER, [(LOCATION, STALE_LINK)]).into_response()
         }
         Err(refused) => refused.into_response(),
@@ -136,7 +135,7 @@ async fn signed_in(
         SignIn::Token(_) => MASTER_NAME.into(),
         SignIn::Password { shown, .. } => shown.user.clone(),
     };
-    let user = match checked(app, sign_in, asked, headers).await {
+    let user = match checked(app, sign_in, asked).await {
         Ok(user) => user,
         Err(refused) => {
             let who = DeedActor::Tried(&who);
@@ -180,7 +179,7 @@ pub(super) async fn begin_session(
 }
 
 fn login_of(who: DeedActor<'_>) -> AuditedDeed<'_> {
-    AuditedDeed { action: "POST /login", who, body: None }
+    AuditedDeed { action: "POST /login".into(), who, body: None }
 }
 
 /// The user who signs in; none for who has the token.
@@ -188,17 +187,15 @@ async fn checked(
     app: &Arc<ApiState>,
     sign_in: SignIn,
     asked: ApiRequest,
-    headers: &HeaderMap,
 ) -> Result<Option<String>, ApiRefusal> {
-    let sender = RequestOrigin::of(headers, host_field(headers));
     let credentials = &app.gate.credentials;
     match sign_in {
         SignIn::Token(token) => {
-            credentials.check_token(token.trim(), asked.client, sender, asked.now)?;
+            credentials.check_token(token.trim(), asked)?;
             Ok(None)
         }
         SignIn::Password { shown, code } => {
-            let user = credentials.check_password(shown, asked.client, sender, asked.now).await?;
+            let user = credentials.check_password(shown, asked).await?;
             let name = user.name.clone();
             let judge = move |app: &ApiState| {
                 app.gate.credentials.users.check_code(&name, code.as_deref(), asked.now)
@@ -215,7 +212,7 @@ async fn checked(
                     Err(ApiRefusal::new(status, "too many wrong codes", remedy))
                 }
                 CodeVerdict::Wrong => {
-                    credentials.note_wrong_code(asked.client, asked.now);
+                    credentials.note_wrong_code(asked);
                     Err(code_wanted("this code is wrong, or was used already"))
                 }
             }
@@ -230,7 +227,7 @@ fn code_wanted(error: &str) -> ApiRefusal {
     refused
 }
 
-/// What a login sends, if it is enough.
+/// Credentials that a login sends, if they are enough.
 fn sign_in_of(sent: LoginRequest) -> Option<SignIn> {
     let filled = |text: Option<String>| text.filter(|it| !it.is_empty());
     match (filled(sent.user), filled(sent.password), filled(sent.token)) {

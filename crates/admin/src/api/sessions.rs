@@ -40,7 +40,7 @@ pub(crate) async fn sessions(
             agent: session.agent,
         })
     };
-    let sessions = all.filter(|it| may_see(&caller, it)).filter_map(info).collect();
+    let sessions = all.filter(|it| caller.may_see(it.user.as_deref())).filter_map(info).collect();
     Ok(Json(SessionTable { sessions }))
 }
 
@@ -64,7 +64,7 @@ pub(crate) async fn end_session(
     match (removal.id, removal.user) {
         (Some(id), None) => {
             let all = sessions.list(asked.now);
-            if !all.iter().any(|it| it.id() == id && may_see(&caller, it)) {
+            if !all.iter().any(|it| it.id() == id && caller.may_see(it.user.as_deref())) {
                 return Err(unknown());
             }
             app.ask(move |app| app.gate.credentials.sessions.end_some(SessionEnd::Id(&id))).await?;
@@ -81,9 +81,4 @@ pub(crate) async fn end_session(
         }
     }
     Ok(StatusCode::NO_CONTENT)
-}
-
-fn may_see(caller: &ApiCaller, session: &StoredSession) -> bool {
-    caller.role >= UserRole::Administrator
-        || (session.user.is_some() && session.user == caller.user)
 }

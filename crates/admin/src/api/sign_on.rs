@@ -7,7 +7,7 @@
 use super::audited::{AuditedDeed, DeedActor, record_deed};
 use super::session::begin_session;
 use super::{ApiRequest, ApiState};
-use crate::api_request::AdminScheme;
+use crate::admin_scheme::AdminScheme;
 use crate::caller::MASTER_NAME;
 use crate::gate::{AuthGate, cookie_of, host_of};
 use crate::model::ApiProblem;
@@ -55,7 +55,7 @@ pub(crate) async fn begin(
             let fields = [(LOCATION, start.location), (SET_COOKIE, cookie)];
             (StatusCode::SEE_OTHER, fields).into_response()
         }
-        Err(refused) => failed(&app, desk, asked, tried(BEGIN, ""), &refused).await,
+        Err(refused) => failed(&app, asked, tried(BEGIN, ""), &refused).await,
     })
 }
 
@@ -76,15 +76,16 @@ pub(crate) async fn finish(
     let browser = cookie_of(&headers, asked.scheme.sign_on_cookie_name()).map(str::to_owned);
     let person = match desk.finish(query, browser, asked.now).await {
         Ok(person) => person,
-        Err(refused) => return Ok(failed(&app, desk, asked, tried(FINISH, ""), &refused).await),
+        Err(refused) => return Ok(failed(&app, asked, tried(FINISH, ""), &refused).await),
     };
     let name = person.names.first().cloned().unwrap_or_default();
     let id = match signed_on(&app, desk, person, asked, &headers).await {
         Ok(id) => id,
-        Err(refused) => return Ok(failed(&app, desk, asked, tried(FINISH, &name), &refused).await),
+        Err(refused) => return Ok(failed(&app, asked, tried(FINISH, &name), &refused).await),
     };
     if let Some(caller) = app.gate.credentials.session(&id, asked.now) {
-        let deed = AuditedDeed { action: FINISH, who: DeedActor::Known(&caller), body: None };
+        let deed =
+            AuditedDeed { action: FINISH.into(), who: DeedActor::Known(&caller), body: None };
         record_deed(&app, asked, deed, Ok(())).await;
     }
     let cookie = AuthGate::cookie(&id, SIGN_ON_SESSION_SECONDS, asked.scheme);
@@ -177,20 +178,17 @@ fn not_let_in(app: &ApiState, person: &SignedOnPerson) -> ApiRefusal {
 
 /// A sign-in of nobody who was let in.
 fn tried<'d>(action: &'static str, who: &'d str) -> AuditedDeed<'d> {
-    AuditedDeed { action, who: DeedActor::Tried(who), body: None }
+    AuditedDeed { action: action.into(), who: DeedActor::Tried(who), body: None }
 }
 
 /// Leads to the sign-in page, and writes down why.
 async fn failed(
     app: &Arc<ApiState>,
-    desk: &SignOnDesk,
     asked: ApiRequest,
     deed: AuditedDeed<'_>,
     refused: &ApiRefusal,
 ) -> Response {
-    if desk.is_failure_logged(asked.client, asked.now) {
-        record_deed(app, asked, deed, Err(refused)).await;
-    }
+    record_deed(app, asked, deed, Err(refused)).await;
     let forget = sign_on_cookie("", 0, asked);
     (StatusCode::SEE_OTHER, [(LOCATION, FAILED.to_owned()), (SET_COOKIE, forget)]).into_response()
 }

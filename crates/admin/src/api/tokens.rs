@@ -5,7 +5,7 @@ use crate::caller::ApiCaller;
 use crate::iso::iso;
 use crate::model::{ApiProblem, NewToken, TokenMade, TokenName, TokenTable};
 use crate::refused::ApiRefusal;
-use accounts::{TokenInfo, TokenOrder, TokenScope, UserRole};
+use accounts::{TokenOrder, TokenScope};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
@@ -35,7 +35,7 @@ pub(crate) async fn tokens(
     caller: ApiCaller,
 ) -> Result<Json<TokenTable>, ApiRefusal> {
     let all = app.gate.credentials.tokens.list(asked.now).into_iter();
-    let tokens = all.filter(|it| may_see(&caller, it)).map(|token| TokenName {
+    let tokens = all.filter(|it| caller.may_see(it.owner.as_deref())).map(|token| TokenName {
         id: token.id,
         name: token.name,
         scope: token.scope.to_string(),
@@ -87,13 +87,9 @@ pub(crate) async fn remove_token(
 ) -> Result<StatusCode, ApiRefusal> {
     let Json(TokenRemoval { id }) = sent?;
     let all = app.gate.credentials.tokens.list(asked.now);
-    if !all.iter().any(|it| it.id == id && may_see(&caller, it)) {
+    if !all.iter().any(|it| it.id == id && caller.may_see(it.owner.as_deref())) {
         return Err(accounts::AccountRefusal::UnknownToken.into());
     }
     app.ask(move |app| app.gate.credentials.tokens.remove(&id)).await??;
     Ok(StatusCode::NO_CONTENT)
-}
-
-fn may_see(caller: &ApiCaller, token: &TokenInfo) -> bool {
-    caller.role >= UserRole::Administrator || (token.owner.is_some() && token.owner == caller.user)
 }

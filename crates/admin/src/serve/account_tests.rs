@@ -313,3 +313,17 @@ async fn a_refused_form_of_the_block_page_is_told_under_the_callers_name() {
         assert!(told.error.as_deref().unwrap().contains(error), "{told:?}");
     }
 }
+
+#[tokio::test]
+async fn a_flood_of_failures_pushes_nothing_out_of_the_audit_log() {
+    let house = House::new();
+    house.post("/api/pause", r#"{"seconds": 60}"#).await;
+    let picture = [("sec-fetch-site", "cross-site"), ("sec-fetch-dest", "image")];
+    for number in 0..30 {
+        login(&house, json!({"user": "anna", "password": "wrong"})).await;
+        house.ask("GET", &format!("/?token=x{number}"), &picture, "").await;
+    }
+    let page: AuditTable = house.get("/api/audit?limit=500").await.json();
+    assert_eq!(page.entries.len(), 11);
+    assert_eq!(page.entries[10].action, "POST /api/pause");
+}
