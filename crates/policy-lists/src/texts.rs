@@ -277,10 +277,7 @@ impl ListTexts {
         if let Some(rules) = Self::from_snapshot(state_dir, key) {
             return (rules, RulesOrigin::Snapshot);
         }
-        let rules = match before {
-            Some(before) => policy::recompile(before, &self.sources()),
-            None => self.compile(),
-        };
+        let rules = self.compile_after(before);
         if let Err(error) = replace_file(&snapshot, &rules.to_snapshot(key)) {
             log::warn!(
                 target: "lists",
@@ -292,14 +289,17 @@ impl ListTexts {
         (rules, RulesOrigin::Compiled)
     }
 
-    /// The rules as a start would have them, and nothing is kept for the next one.
-    pub fn rules_unkept(&self, state_dir: &Path) -> RuleSet {
-        Self::from_snapshot(state_dir, self.digest()).unwrap_or_else(|| self.compile())
+    /// The same, and nothing is kept for the next start.
+    pub fn rules_unkept(&self, state_dir: &Path, before: Option<&RuleSet>) -> RuleSet {
+        let kept = Self::from_snapshot(state_dir, self.digest());
+        kept.unwrap_or_else(|| self.compile_after(before))
     }
 
-    /// The rules, compiled from those of before by reading what changed since; nothing is kept.
-    pub fn rules_beside(&self, before: &RuleSet) -> RuleSet {
-        policy::recompile(before, &self.sources())
+    fn compile_after(&self, before: Option<&RuleSet>) -> RuleSet {
+        match before {
+            Some(before) => policy::recompile(before, &self.sources()),
+            None => self.compile(),
+        }
     }
 
     fn from_snapshot(state_dir: &Path, key: [u8; 32]) -> Option<RuleSet> {

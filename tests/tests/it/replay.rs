@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::Output;
+use tidegate_tests::Scratch;
 use tidegate_tests::clients::{curl, dig};
 use tidegate_tests::tidegate::Tidegate;
 
@@ -97,14 +98,7 @@ fn a_change_is_tried_through_the_api_before_it_is_made() {
         ask("127.0.0.2", name);
     }
     assert_eq!(edge.api("/api/totals")["requests"], 4);
-    let tried = |body: &Json| {
-        let token = std::fs::read_to_string(edge.state().join("admin.token")).unwrap();
-        let bearer = format!("Authorization: Bearer {}", token.trim());
-        let url = format!("http://{}/api/replay", edge.address("admin", "http"));
-        let json = "Content-Type: application/json";
-        let (status, told) = curl(&["-H", &bearer, "-H", json, "-d", &body.to_string(), &url]);
-        (status, serde_json::from_str::<Json>(&told).unwrap())
-    };
+    let tried = |body: &Json| tried(&edge, body);
     let rules = "! own\n||game.example^\n@@||old.example^\n||nobody.example^\n";
     // Twice, for nothing of the first may be left.
     for _ in 0..2 {
@@ -135,4 +129,41 @@ fn a_change_is_tried_through_the_api_before_it_is_made() {
         std::fs::read_dir(edge.state()).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().contains("tried")), "{left:?}");
     assert!(!left.iter().any(|name| name == "dashboard.yaml"), "{left:?}");
+}
+
+/// Answer to a change that is tried.
+fn tried(edge: &Tidegate, body: &Json) -> (u16, Json) {
+    let token = std::fs::read_to_string(edge.state().join("admin.token")).unwrap();
+    let bearer = format!("Authorization: Bearer {}", token.trim());
+    let url = format!("http://{}/api/replay", edge.address("admin", "http"));
+    let json = "Content-Type: application/json";
+    let (status, told) = curl(&["-H", &bearer, "-H", json, "-d", &body.to_string(), &url]);
+    (status, serde_json::from_str(&told).unwrap())
+}
+
+#[test]
+fn a_script_in_force_notices_nothing_of_what_is_tried() {
+    let scratch = Scratch::new();
+    let script = "function on_decide(question)
+        if shared:incr('asked ' .. question.host, 1, 600) > 2 then question:block('enough') end
+    end\n";
+    scratch.write("decide.luau", script);
+    let yaml = YAML.replacen("policy:\n", "policy:\n  script: decide.luau\n", 1);
+    let edge = Tidegate::start_in(scratch, &yaml);
+    let ask = || dig(edge.address("dns", "udp"), &["-b", "127.0.0.2", "game.example"]);
+    ask();
+    assert_eq!(edge.api("/api/totals")["requests"], 1);
+    let calls = || {
+        let figures = edge.figures();
+        let calls = figures.lines().find(|it| it.starts_with("tidegate_script_calls_total"));
+        calls.unwrap().to_owned()
+    };
+    let before = calls();
+    for _ in 0..3 {
+        let (status, told) = tried(&edge, &json!({ "own_rules": "||other.example^" }));
+        assert_eq!((status, &told["requests"]), (200, &json!(1)), "{told}");
+    }
+    assert_eq!(calls(), before);
+    ask();
+    assert_eq!(edge.api("/api/totals?range=1h")["blocked"], 0, "only the second of two");
 }

@@ -63,26 +63,18 @@ pub(crate) fn compile_for_signer(
     Ok(Policy::new(rules.into(), profiles(plan)).with_list_times(texts.changed()))
 }
 
-/// The policy that a start would have, with what is let through. Nothing is written.
-pub(crate) fn policy_of(plan: &Plan, state_dir: &Path) -> Result<Policy, CommandFailure> {
-    let texts = read_lists(plan, state_dir)?;
-    let rules = texts.rules_unkept(state_dir);
-    let policy = Policy::new(rules.into(), profiles(plan)).with_list_times(texts.changed());
-    let policy = policy.with_hook(hook_of(plan, state_dir, None)?);
-    overrides::restore(state_dir, &policy, transport::clock::now());
-    Ok(policy)
-}
-
-/// The same beside a policy in force, of whose lists those that changed alone are compiled.
-pub(crate) fn policy_beside(
+/// The policy that a start would have, with what is let through; beside one in force, of whose
+/// lists those that changed alone are compiled. Nothing is written.
+pub(crate) fn policy_of(
     plan: &Plan,
     state_dir: &Path,
-    before: &Policy,
+    before: Option<&Policy>,
 ) -> Result<Policy, CommandFailure> {
     let texts = read_lists(plan, state_dir)?;
-    let rules = texts.rules_beside(before.rules());
+    let rules = texts.rules_unkept(state_dir, before.map(Policy::rules));
     let policy = Policy::new(rules.into(), profiles(plan)).with_list_times(texts.changed());
-    let policy = policy.with_hook(hook_of(plan, state_dir, before.hook())?);
+    // A script of its own: what is tried leaves no trace in the tables of the one in force.
+    let policy = policy.with_hook(hook_of(plan, state_dir, None)?);
     overrides::restore(state_dir, &policy, transport::clock::now());
     Ok(policy)
 }

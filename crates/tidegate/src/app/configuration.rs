@@ -148,10 +148,6 @@ impl RunningApp {
 
     /// The files as they were before a change, as far as they differ from what they are.
     fn texts_before(&self, number: u64) -> Result<Vec<DraftFile>, FilesRefusal> {
-        let unread = |why: std::io::Error| SettingsRefusal::Fixed {
-            why: why.into(),
-            remedy: "see to the folder config-history in the state folder",
-        };
         let before = self.history.before(number).map_err(unread)?;
         let before = before.ok_or(FilesRefusal::NoSuchChange(number))?;
         let files = self.history.files();
@@ -223,10 +219,6 @@ impl ConfigurationFiles for ControlHandle {
     }
 
     fn change(&self, number: u64) -> Result<ChangeDetails, FilesRefusal> {
-        let unread = |why: std::io::Error| SettingsRefusal::Fixed {
-            why: why.into(),
-            remedy: "see to the folder config-history in the state folder",
-        };
         let found = self.0.history.details(number, admin::iso).map_err(unread)?;
         found.ok_or(FilesRefusal::NoSuchChange(number))
     }
@@ -246,6 +238,12 @@ impl ConfigurationFiles for ControlHandle {
         let wanted = ApplyRequest { files, why: String::new(), confirm: wanted.confirm };
         self.0.apply_files(&wanted, &author)
     }
+}
+
+/// The refusal of a history that cannot be read.
+fn unread(why: std::io::Error) -> SettingsRefusal {
+    let remedy = "see to the folder config-history in the state folder";
+    SettingsRefusal::Fixed { why: why.into(), remedy }
 }
 
 fn is_dashboard(file: &FileInForce) -> bool {

@@ -88,7 +88,7 @@ impl RunningApp {
     fn policy_of(&self, plan: &Plan) -> Result<Policy, SettingsRefusal> {
         let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.policy.load();
-        compiling::policy_beside(plan, self.state.path(), &before)
+        compiling::policy_of(plan, self.state.path(), Some(&before))
             .map_err(|failure| complaints(failure.message.lines().map(str::to_owned)))
     }
 }

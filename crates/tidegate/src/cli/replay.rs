@@ -37,7 +37,8 @@ pub(super) fn replay(setup: &CommandSetup, args: &ReplayArgs) -> Result<(), Comm
     let plan = setup.plan()?;
     let state = setup.state_dir(&plan);
     let new = plan_of(&args.new, &state)?;
-    let (now, then) = (app::policy_of(&plan, &state)?, app::policy_of(&new, &state)?);
+    let now = app::policy_of(&plan, &state, None)?;
+    let then = app::policy_of(&new, &state, Some(&now))?;
     let since_ms = clock::now().unix_ms.saturating_sub(args.since.0.as_millis() as u64);
     let mut replay = RequestReplay::new(&now, &then);
     ledger::read_recorded(&state, since_ms, |request| replay.judge(&request)).map_err(|why| {

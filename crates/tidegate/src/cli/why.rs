@@ -71,7 +71,7 @@ impl WhySource {
         match PolicyAnswers::of(setup, wanted)? {
             PolicyAnswers::Running(running, from) => Ok((Self::Running(running), from)),
             PolicyAnswers::File(plan, state, from) => {
-                let policy = app::policy_of(&plan, &state)?;
+                let policy = app::policy_of(&plan, &state, None)?;
                 Ok((Self::File(plan, Box::new(policy)), from))
             }
         }
