@@ -2,7 +2,6 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
 import { api, faultOf, type Fault } from "../api";
 import { auditText, auditWho, bodyLines, hasFailed } from "../audit";
 import { asSentence, clock, day, moment, plural, printable } from "../format";
@@ -11,10 +10,9 @@ import { amend, route, today } from "../state";
 import type { AuditEntry } from "../user-model";
 import { Icon } from "./icons";
 import { Empty, Notice } from "./notice";
+import { SearchField } from "./search-field";
 
 const NEWEST_EVERY_MS = 5_000;
-/** Typing settles for this long before the log is asked. */
-const TYPING_MS = 250;
 
 export function AuditLog() {
   const filter = route.value.words["filter"] ?? "";
@@ -27,31 +25,13 @@ export function AuditLog() {
 }
 
 function Filter({ filter }: { filter: string }) {
-  const [text, setText] = useState(filter);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useEffect(() => setText(filter), [filter]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const type = (value: string): void => {
-    setText(value);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => amend({ show: "audit", filter: value.trim() }), TYPING_MS);
-  };
   return (
     <search class="filters audit-filters">
-      <label class="filter-text">
-        <span class="unseen">Part of a name, an address, or of what was done</span>
-        <Icon name="search" />
-        <input
-          class="input"
-          type="search"
-          placeholder="Part of a name, an address, or of what was done"
-          autocapitalize="none"
-          autocomplete="off"
-          spellcheck={false}
-          value={text}
-          onInput={(event) => type(event.currentTarget.value)}
-        />
-      </label>
+      <SearchField
+        label="Part of a name, an address, or of what was done"
+        value={filter}
+        onFind={(text) => amend({ show: "audit", filter: text })}
+      />
     </search>
   );
 }

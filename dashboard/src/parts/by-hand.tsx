@@ -1,11 +1,12 @@
 // Allowing or blocking a name by hand: which name, for whom, how long; then what was done, and undo.
 
 import { useSignal } from "@preact/signals";
-import { api, faultOf, type Fault } from "../api";
+import { api } from "../api";
 import { namesUpTo, orderOf, overrideText, type HowLong, type Whom } from "../by-hand";
 import { printable } from "../format";
 import type { Action, Override, Why } from "../model";
 import { may } from "../state";
+import { useAct } from "./act";
 import { Choice } from "./choice";
 import { Notice } from "./notice";
 
@@ -27,29 +28,23 @@ export function ByHand({ why, onChanged }: { why: Why; onChanged: () => void }) 
   const whom = useSignal<Whom>("client");
   const howLong = useSignal<HowLong>("hour");
   const done = useSignal<Done | null>(null);
-  const fault = useSignal<Fault | null>(null);
-  const busy = useSignal(false);
+  const { busy, fault, act } = useAct();
   const action: Action = why.action === "block" ? "pass" : "block";
   const word = action === "block" ? "Block" : "Allow";
 
-  const act = async (change: () => Promise<Done | null>): Promise<void> => {
-    busy.value = true;
-    try {
-      done.value = await change();
-      fault.value = null;
-    } catch (thrown) {
-      fault.value = faultOf(thrown);
-    }
-    busy.value = false;
+  const change = async (made: () => Promise<Done | null>): Promise<void> => {
+    await act(async () => {
+      done.value = await made();
+    });
     onChanged();
   };
   const order = (): Promise<void> =>
-    act(async () => {
+    change(async () => {
       const chosen = { host: host.value, whom: whom.value, howLong: howLong.value };
       return { action, held: await api.override(action, orderOf(chosen, why, new Date())) };
     });
   const undo = ({ action: done_, held }: Done): Promise<void> =>
-    act(async () => {
+    change(async () => {
       await api.endOverride(done_, held);
       return null;
     });

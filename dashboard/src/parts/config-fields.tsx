@@ -29,6 +29,19 @@ function more(item: Json, inside: string | undefined): string {
     .join(", ");
 }
 
+/** Removes an item; with the last one the setting itself. */
+function remove(desk: FormDesk, path: string, items: Json[], at: number): void {
+  void desk.change([{ path: items.length === 1 ? path : `${path}[${at}]`, value: null }]);
+}
+
+function RemoveButton({ label, disabled, onClick }: { label: string; disabled: boolean; onClick: () => void }) {
+  return (
+    <button type="button" class="button button-bare button-square" aria-label={label} disabled={disabled} onClick={onClick}>
+      <Icon name="close" />
+    </button>
+  );
+}
+
 interface ListProps {
   desk: FormDesk;
   path: string;
@@ -88,15 +101,7 @@ export function ListField({ desk, path, label, item, example, items, inside, isN
             <button type="button" class="button button-bare button-square" aria-label={`Move ${item} ${at + 1} up`} disabled={off || at === 0} onClick={() => swap(at)}>
               <Icon name="up" />
             </button>
-            <button
-              type="button"
-              class="button button-bare button-square"
-              aria-label={`Remove ${item} ${at + 1}`}
-              disabled={off || (isNeeded && items.length === 1)}
-              onClick={() => void desk.change([{ path: items.length === 1 ? path : `${path}[${at}]`, value: null }])}
-            >
-              <Icon name="close" />
-            </button>
+            <RemoveButton label={`Remove ${item} ${at + 1}`} disabled={off || (isNeeded === true && items.length === 1)} onClick={() => remove(desk, path, items, at)} />
           </li>
         ))}
         {!desk.readOnly && (
@@ -186,15 +191,7 @@ export function PairField(props: {
                 }}
               />
             ))}
-            <button
-              type="button"
-              class="button button-bare button-square"
-              aria-label={`Remove ${item} ${at + 1}`}
-              disabled={off}
-              onClick={() => void desk.change([{ path: items.length === 1 ? path : `${path}[${at}]`, value: null }])}
-            >
-              <Icon name="close" />
-            </button>
+            <RemoveButton label={`Remove ${item} ${at + 1}`} disabled={off} onClick={() => remove(desk, path, items, at)} />
           </li>
         ))}
         {!desk.readOnly && (
@@ -258,15 +255,7 @@ export function RecordField({ desk, path, items }: { desk: FormDesk; path: strin
               <input class="input input-mono" aria-label={`Name ${at + 1}`} spellcheck={false} disabled={off} value={host} onChange={(event) => set(0, event.currentTarget.value)} />
               <TypeChoice label={`Type ${at + 1}`} value={kind.toUpperCase()} disabled={off} onChoose={(chosen) => set(1, chosen)} />
               <input class="input input-mono" aria-label={`Value ${at + 1}`} spellcheck={false} disabled={off} value={rest.join(" ")} onChange={(event) => set(2, event.currentTarget.value)} />
-              <button
-                type="button"
-                class="button button-bare button-square"
-                aria-label={`Remove the name ${host}`}
-                disabled={off}
-                onClick={() => void desk.change([{ path: items.length === 1 ? path : `${path}[${at}]`, value: null }])}
-              >
-                <Icon name="close" />
-              </button>
+              <RemoveButton label={`Remove the name ${host}`} disabled={off} onClick={() => remove(desk, path, items, at)} />
             </li>
           );
         })}

@@ -3,13 +3,14 @@
 
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { api, faultOf, type Fault } from "../api";
+import { api } from "../api";
 import type { Group, GroupSettings, Profiles } from "../client-model";
 import { differences, merged, mergedText } from "../drafts";
 import { plural, printable } from "../format";
 import type { Reloaded, TriedChange } from "../model";
 import { go, told } from "../state";
 import { Notice } from "./notice";
+import { useAct, type Act } from "./act";
 import { TrialOutcome, TryButton, useTrial } from "./tried";
 
 /** One kind of what is edited: S as it is sent, D as it is typed. */
@@ -25,15 +26,13 @@ export interface EditKind<S extends GroupSettings, D> {
 }
 
 /** What is known and typed of one profile or group. */
-interface State<D> {
+interface State<D> extends Act {
   known: Signal<Profiles | null>;
   draft: Signal<D | null>;
   /** It is there, and set in the configuration's file. */
   isFixed: Signal<boolean>;
   /** No such thing is there. */
   isMissing: Signal<boolean>;
-  busy: Signal<boolean>;
-  fault: Signal<Fault | null>;
   done: Signal<string | null>;
   /** What loading again has brought; null if that was not needed. */
   meanwhile: Signal<string | null>;
@@ -44,10 +43,10 @@ export interface Editing<D> extends State<D> {
   /** What is typed, as a change to be tried. */
   tried: () => TriedChange;
   change: (part: Partial<D>) => void;
-  save: (event: Event) => Promise<void>;
-  remove: () => Promise<void>;
-  loadAgain: () => Promise<void>;
-  discard: () => Promise<void>;
+  save: (event: Event) => Promise<boolean>;
+  remove: () => Promise<boolean>;
+  loadAgain: () => Promise<boolean>;
+  discard: () => Promise<boolean>;
 }
 
 function useEditState<D>(): State<D> {
@@ -56,8 +55,7 @@ function useEditState<D>(): State<D> {
     draft: useSignal<D | null>(null),
     isFixed: useSignal(false),
     isMissing: useSignal(false),
-    busy: useSignal(false),
-    fault: useSignal<Fault | null>(null),
+    ...useAct(),
     done: useSignal<string | null>(null),
     meanwhile: useSignal<string | null>(null),
   };
@@ -75,17 +73,6 @@ async function read<S extends GroupSettings, D>(kind: EditKind<S, D>, name: stri
   return settings as unknown as S;
 }
 
-async function act({ busy, fault }: Pick<State<unknown>, "busy" | "fault">, change: () => Promise<void>): Promise<void> {
-  busy.value = true;
-  try {
-    await change();
-    fault.value = null;
-  } catch (thrown) {
-    fault.value = faultOf(thrown);
-  }
-  busy.value = false;
-}
-
 function leave(text: string): void {
   told.value = text;
   go("clients");
@@ -101,8 +88,8 @@ export function useEditing<S extends GroupSettings, D>(kind: EditKind<S, D>, nam
     was.current = there === null ? null : name;
     base.current = there ?? kind.empty;
   };
-  const load = (): Promise<void> =>
-    act(state, async () => {
+  const load = (): Promise<boolean> =>
+    state.act(async () => {
       const there = await read(kind, name, state);
       state.isMissing.value = there === null;
       begin(there);
@@ -113,9 +100,9 @@ export function useEditing<S extends GroupSettings, D>(kind: EditKind<S, D>, nam
     void load();
   }, []);
 
-  const save = (event: Event): Promise<void> => {
+  const save = (event: Event): Promise<boolean> => {
     event.preventDefault();
-    return act(state, async () => {
+    return state.act(async () => {
       if (!known.value || !draft.value) return;
       const settings = kind.settings(draft.value);
       const { rules } = await kind.put(known.value.revision, was.current, settings);
@@ -128,14 +115,14 @@ export function useEditing<S extends GroupSettings, D>(kind: EditKind<S, D>, nam
       done.value = text;
     });
   };
-  const remove = (): Promise<void> =>
-    act(state, async () => {
+  const remove = (): Promise<boolean> =>
+    state.act(async () => {
       if (!known.value || was.current === null) return;
       await kind.remove(known.value.revision, was.current);
       leave(`${was.current} is removed.`);
     });
-  const loadAgain = (): Promise<void> =>
-    act(state, async () => {
+  const loadAgain = (): Promise<boolean> =>
+    state.act(async () => {
       const before = base.current;
       const there = await read(kind, name, state);
       begin(there);
@@ -224,26 +211,26 @@ export function EditFoot<D>({ edit, name, warning }: { edit: Editing<D>; name: s
     <>
       <TrialOutcome trial={trial} />
       <div class="foot">
-      <button type="submit" class="button button-main" disabled={edit.busy.value || (name !== null && !edit.isChanged)}>
-        {edit.busy.value ? "Saving …" : "Save"}
-      </button>
-      {edit.isChanged && <TryButton trial={trial} change={edit.tried} disabled={edit.busy.value} />}
-      {edit.isChanged && (
-        <button type="button" class="button button-bare" onClick={() => void edit.discard()}>
-          Discard
+        <button type="submit" class="button button-main" disabled={edit.busy.value || (name !== null && !edit.isChanged)}>
+          {edit.busy.value ? "Saving …" : "Save"}
         </button>
-      )}
-      {name !== null && (
-        <button
-          type="button"
-          class="button button-bare foot-end"
-          onClick={() => {
-            asks.value = true;
-          }}
-        >
-          Remove …
-        </button>
-      )}
+        {edit.isChanged && <TryButton trial={trial} change={edit.tried} disabled={edit.busy.value} />}
+        {edit.isChanged && (
+          <button type="button" class="button button-bare" onClick={() => void edit.discard()}>
+            Discard
+          </button>
+        )}
+        {name !== null && (
+          <button
+            type="button"
+            class="button button-bare foot-end"
+            onClick={() => {
+              asks.value = true;
+            }}
+          >
+            Remove …
+          </button>
+        )}
       </div>
     </>
   );

@@ -49,6 +49,11 @@ export function Field({ name, value, hint, mono, of, type, ...input }: FieldProp
   );
 }
 
+/** The six digits of an authenticator. */
+export function CodeField(props: Pick<FieldProps, "name" | "hint" | "of" | "value">) {
+  return <Field {...props} mono type="text" inputMode="numeric" autocomplete="one-time-code" maxLength={9} required />;
+}
+
 interface NewPasswordProps {
   name: string;
   value: Signal<string>;

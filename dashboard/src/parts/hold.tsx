@@ -1,12 +1,12 @@
 // Pausing protection for one client or profile, or cutting it off from the internet: for how
 // long, then what holds, and the button that ends it.
 
-import { useSignal } from "@preact/signals";
-import { api, faultOf, type Fault } from "../api";
+import { api } from "../api";
 import { overrideText } from "../by-hand";
 import { holdOrder, type Held, type Hold, type HoldFor } from "../holds";
 import type { Action } from "../model";
 import { may } from "../state";
+import { useAct } from "./act";
 import { Icon, type IconName } from "./icons";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
@@ -34,17 +34,9 @@ interface HoldPanelProps {
 }
 
 export function HoldPanel({ who, holds, above = [], onChanged }: HoldPanelProps) {
-  const busy = useSignal(false);
-  const fault = useSignal<Fault | null>(null);
-  const act = async (change: () => Promise<unknown>): Promise<void> => {
-    busy.value = true;
-    try {
-      await change();
-      fault.value = null;
-    } catch (thrown) {
-      fault.value = faultOf(thrown);
-    }
-    busy.value = false;
+  const { busy, fault, act } = useAct();
+  const change = async (made: () => Promise<unknown>): Promise<void> => {
+    await act(made);
     onChanged();
   };
   const isMine = may("operator");
@@ -62,7 +54,7 @@ export function HoldPanel({ who, holds, above = [], onChanged }: HoldPanelProps)
           <p class="by-hand-done">
             <span>{overrideText(action, held)}</span>
             {isMine && (
-              <button type="button" class="button" disabled={busy.value} onClick={() => void act(() => api.endOverride(action, held))}>
+              <button type="button" class="button" disabled={busy.value} onClick={() => void change(() => api.endOverride(action, held))}>
                 {action === "block" ? "Give it back" : "Protect again"}
               </button>
             )}
@@ -86,7 +78,7 @@ export function HoldPanel({ who, holds, above = [], onChanged }: HoldPanelProps)
                     class="button"
                     disabled={busy.value}
                     aria-label={`${hold.name}: ${LONG[howLong]}`}
-                    onClick={() => void act(() => api.override(hold.action, holdOrder(who, howLong, new Date())))}
+                    onClick={() => void change(() => api.override(hold.action, holdOrder(who, howLong, new Date())))}
                   >
                     {LONG[howLong]}
                   </button>

@@ -1,9 +1,9 @@
 // Pausing protection and taking it up again: the button in the header and the banner below it.
 
-import { useSignal } from "@preact/signals";
-import { api, faultOf, type Fault } from "../api";
+import { api } from "../api";
 import { countdown, minute } from "../format";
 import { may, now, pausedUntil, refreshStatus, status } from "../state";
+import { useAct } from "./act";
 import { Icon } from "./icons";
 import { useMenu } from "./menu";
 import { Notice } from "./notice";
@@ -15,21 +15,14 @@ export const PAUSES = [
 
 export function Protection() {
   const { open, box, opener } = useMenu();
-  const busy = useSignal(false);
-  const fault = useSignal<Fault | null>(null);
-
-  const act = async (change: () => Promise<unknown>): Promise<void> => {
-    busy.value = true;
-    try {
-      await change();
-      fault.value = null;
+  const { busy, fault, act } = useAct();
+  const change = async (made: () => Promise<unknown>): Promise<void> => {
+    const worked = await act(async () => {
+      await made();
       open.value = false;
       await refreshStatus();
-    } catch (thrown) {
-      fault.value = faultOf(thrown);
-      open.value = true;
-    }
-    busy.value = false;
+    });
+    if (!worked) open.value = true;
   };
 
   if (!status.value || !may("operator")) return null;
@@ -41,7 +34,7 @@ export function Protection() {
           type="button"
           class="button button-land"
           disabled={busy.value}
-          onClick={() => void act(api.resume)}
+          onClick={() => void change(api.resume)}
         >
           <Icon name="play" />
           Resume
@@ -70,7 +63,7 @@ export function Protection() {
               type="button"
               class="menu-item"
               disabled={busy.value}
-              onClick={() => void act(() => api.pause(pause.seconds))}
+              onClick={() => void change(() => api.pause(pause.seconds))}
             >
               {pause.name}
             </button>

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { codeOf } from "../passwords";
 import { loginFault, signIn } from "../state";
 import type { Credentials } from "../user-model";
-import { Field } from "./field";
+import { CodeField, Field } from "./field";
 import { Notice } from "./notice";
 
 /** On a phone the keyboard would cover the page. */
@@ -124,18 +124,12 @@ function CodeForm({ user, password, onBack }: CodeFormProps) {
           required
         />
       ) : (
-        <Field
+        <CodeField
           key="code"
           name="Code"
           hint="The six digits that your authenticator shows now."
           of={input}
           value={code}
-          mono
-          type="text"
-          inputMode="numeric"
-          autocomplete="one-time-code"
-          maxLength={9}
-          required
         />
       )}
       {fault?.needsCode && tried.value && <Notice tone="fault" fault={fault} />}

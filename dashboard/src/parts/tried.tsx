@@ -2,46 +2,39 @@
 
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { api, faultOf, type Fault } from "../api";
+import { api } from "../api";
 import { count, plural, printable } from "../format";
 import type { TriedChange, TriedName, TriedOutcome } from "../model";
 import { may } from "../state";
 import { sumText } from "../tried";
+import { useAct, type Act } from "./act";
 import { Notice } from "./notice";
 
 /** Names that are shown before one asks for more. */
 const FEW = 8;
 
 /** What is tried, and what came of it. */
-export interface Trial {
+export interface Trial extends Pick<Act, "busy" | "fault"> {
   outcome: Signal<TriedOutcome | null>;
-  fault: Signal<Fault | null>;
-  busy: Signal<boolean>;
   run: (change: TriedChange) => Promise<void>;
-  forget: () => void;
 }
 
 /** A trial of one change; `changed` is what it is of: what was found for another is forgotten. */
 export function useTrial(changed: unknown): Trial {
   const outcome = useSignal<TriedOutcome | null>(null);
-  const fault = useSignal<Fault | null>(null);
-  const busy = useSignal(false);
+  const { busy, fault, act } = useAct();
   const forget = (): void => {
     outcome.value = null;
     fault.value = null;
   };
   useEffect(forget, [changed]);
   const run = async (change: TriedChange): Promise<void> => {
-    busy.value = true;
     forget();
-    try {
+    await act(async () => {
       outcome.value = await api.tryChange(change);
-    } catch (thrown) {
-      fault.value = faultOf(thrown);
-    }
-    busy.value = false;
+    });
   };
-  return { outcome, fault, busy, run, forget };
+  return { outcome, fault, busy, run };
 }
 
 export function TryButton({ trial, change, disabled }: { trial: Trial; change: () => TriedChange; disabled?: boolean }) {
@@ -59,7 +52,7 @@ export function TryButton({ trial, change, disabled }: { trial: Trial; change: (
   );
 }
 
-/** What a trial has found: for its list of own rules, by line. */
+/** What a trial has found. */
 export function TrialOutcome({ trial }: { trial: Trial }) {
   const { outcome, fault } = trial;
   if (fault.value) return <Notice tone="fault" fault={fault.value} />;

@@ -8,7 +8,7 @@ import { me, refreshMe } from "../state";
 import type { Me, TotpStart } from "../user-model";
 import { useAct } from "./act";
 import { CopyButton, Copyable } from "./copy";
-import { Field } from "./field";
+import { CodeField, Field } from "./field";
 import { Icon } from "./icons";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
@@ -152,16 +152,10 @@ function Confirm({ start, onConfirmed, onCancel }: ConfirmProps) {
           1. Scan this with an authenticator, or <a href={start.uri}>open it here</a>. To type it instead:
         </p>
         <Copyable text={grouped(start.secret)} copied={start.secret} label="the secret" />
-        <Field
+        <CodeField
           name="2. The code that it shows"
           of={input}
           value={code}
-          mono
-          type="text"
-          inputMode="numeric"
-          autocomplete="one-time-code"
-          maxLength={9}
-          required
         />
         {fault.value && <Notice tone="fault" fault={fault.value} />}
         <div class="foot">

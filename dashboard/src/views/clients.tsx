@@ -1,16 +1,16 @@
 // The clients: who asked, and the profiles and groups that say what holds for them. A word of the
 // address leads to the page of one of them.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { api } from "../api";
 import { found, SEARCH_FROM, sorted, SORTS, type Sort } from "../clients";
 import type { Clients, Profiles } from "../client-model";
 import { plural, printable } from "../format";
 import { ClientTable } from "../parts/client-table";
-import { Icon } from "../parts/icons";
 import { Empty, Notice } from "../parts/notice";
 import { GroupList, ProfileList } from "../parts/profile-list";
 import { RangeChoice } from "../parts/range-choice";
+import { SearchField } from "../parts/search-field";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
 import { amend, range, route, told } from "../state";
@@ -115,7 +115,14 @@ interface OrderProps {
 function Order({ find, sort, isLong }: OrderProps) {
   return (
     <search class={isLong ? "filters client-filters" : "filters client-filters client-filters-few"}>
-      {isLong && <Search find={find} onFind={(text) => amend({ find: text, sort })} />}
+      {isLong && (
+        <SearchField
+          label="Part of a name, an address or a profile"
+          value={find}
+          settles={TYPING_MS}
+          onFind={(text) => amend({ find: text, sort })}
+        />
+      )}
       <label>
         <span class="unseen">Order</span>
         <select class="input" value={sort} onChange={(event) => amend({ find, sort: event.currentTarget.value })}>
@@ -127,33 +134,5 @@ function Order({ find, sort, isLong }: OrderProps) {
         </select>
       </label>
     </search>
-  );
-}
-
-function Search({ find, onFind }: { find: string; onFind: (text: string) => void }) {
-  const [text, setText] = useState(find);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useEffect(() => setText(find), [find]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const type = (value: string): void => {
-    setText(value);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => onFind(value.trim()), TYPING_MS);
-  };
-  return (
-    <label class="filter-text">
-      <span class="unseen">Part of a name, an address or a profile</span>
-      <Icon name="search" />
-      <input
-        class="input"
-        type="search"
-        placeholder="Part of a name, an address or a profile"
-        autocapitalize="none"
-        autocomplete="off"
-        spellcheck={false}
-        value={text}
-        onInput={(event) => type(event.currentTarget.value)}
-      />
-    </label>
   );
 }

@@ -2,9 +2,10 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { api, faultOf, type Fault } from "../api";
+import { api } from "../api";
 import { plural, printable } from "../format";
 import type { List, ListUpdated } from "../model";
+import { useAct } from "../parts/act";
 import { AddList } from "../parts/add-list";
 import { ListEntry } from "../parts/list-entry";
 import { Empty, Notice } from "../parts/notice";
@@ -33,23 +34,15 @@ function fetchedText(name: string, updated: ListUpdated): string {
 
 export function ListsView() {
   const lists = usePolled("lists", LISTS_EVERY_MS, (signal) => api.lists(signal));
-  const busy = useSignal(false);
   const done = useSignal<string | null>(null);
-  const fault = useSignal<Fault | null>(null);
+  const { busy, fault, act: make } = useAct();
 
   /** Says whether it worked. */
   const act = async (change: () => Promise<string>): Promise<boolean> => {
-    busy.value = true;
-    let worked = true;
-    try {
+    const worked = await make(async () => {
       done.value = await change();
-      fault.value = null;
-    } catch (thrown) {
-      done.value = null;
-      fault.value = faultOf(thrown);
-      worked = false;
-    }
-    busy.value = false;
+    });
+    if (!worked) done.value = null;
     lists.refresh();
     void refreshStatus();
     return worked;

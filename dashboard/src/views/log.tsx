@@ -1,7 +1,7 @@
 // The request log: newest first, growing at the top by itself and at the bottom on the way down.
 
 import { useComputed, useSignal } from "@preact/signals";
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef } from "preact/hooks";
 import { api, faultOf, type Fault, withQuery } from "../api";
 import { doorName } from "../explain";
 import { count, moment } from "../format";
@@ -10,14 +10,13 @@ import { Drawer } from "../parts/drawer";
 import { Icon } from "../parts/icons";
 import { Empty, Notice } from "../parts/notice";
 import { RequestTable } from "../parts/request-table";
+import { SearchField } from "../parts/search-field";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
 import { freshCount, HELD_ROWS_MAX, joinNewest, joinOlder, NOTHING_HELD, type Held } from "../rows";
 import { amend, route, today } from "../state";
 
 const NEWEST_EVERY_MS = 2_000;
-/** Typing settles for this long before the log is asked. */
-const TYPING_MS = 250;
 /** Further down than this the page must not move under the reader. */
 const AT_TOP_PX = 160;
 /** After so many pages in a row without a row, looking further back takes a click. */
@@ -49,31 +48,14 @@ function isNarrowed(query: Query): boolean {
 }
 
 function Filters({ query }: { query: Query }) {
-  const [text, setText] = useState(query.filter);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useEffect(() => setText(query.filter), [query.filter]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const type = (value: string): void => {
-    setText(value);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => amend({ ...query, filter: value.trim() }), TYPING_MS);
-  };
   return (
     <search class="filters">
-      <label class="filter-text">
-        <span class="unseen">Part of a name, URL or client, or the number of a request</span>
-        <Icon name="search" />
-        <input
-          class="input"
-          type="search"
-          placeholder="Part of a name, URL or client, or a number"
-          autocapitalize="none"
-          autocomplete="off"
-          spellcheck={false}
-          value={text}
-          onInput={(event) => type(event.currentTarget.value)}
-        />
-      </label>
+      <SearchField
+        label="Part of a name, URL or client, or the number of a request"
+        placeholder="Part of a name, URL or client, or a number"
+        value={query.filter}
+        onFind={(filter) => amend({ ...query, filter })}
+      />
       <label>
         <span class="unseen">Door</span>
         <select class="input" value={query.door} onChange={(event) => amend({ ...query, door: event.currentTarget.value })}>
