@@ -21,8 +21,6 @@ pub(crate) const BELOW_DOORS: &[&str] = &[
     "telemetry",
     "query-log",
     "passwords",
-    "accounts",
-    "single-sign-on",
     "rate-limit",
     "sandbox",
     "signer",
@@ -60,6 +58,22 @@ pub(crate) const BELOW_DOORS: &[&str] = &[
     "scripting",
     "wasm-filters",
 ];
+
+/// Crates that the admin may name.
+pub(crate) const BELOW_ADMIN: &[&str] = &[
+    "vocab",
+    "settings",
+    "policy",
+    "ledger",
+    "durable-file",
+    "passwords",
+    "accounts",
+    "single-sign-on",
+    "rate-limit",
+    "transport",
+    "http-engine",
+];
+
 /// The five, which must not name one another.
 pub(crate) const DOORS: &[&str] =
     &["door-dns", "door-pixel", "door-proxy", "door-web", "door-gateway"];

@@ -4,7 +4,7 @@
 //! two against each other, by [`crate::fences`].
 
 use crate::bans::{CHANCE, CLOCK, HTTP, LOGGING, PURE, RUN_TIME, SERDE, SERVERS, SYSTEM, TLS};
-use crate::door_walls::{BELOW_DOORS, PROGRAM, door};
+use crate::door_walls::{BELOW_ADMIN, PROGRAM, door};
 use crate::wall::{Purity, Wall, pure, system};
 
 /// The crate that tests alone name.
@@ -379,7 +379,7 @@ pub(crate) const WALLS: &[Wall] = &[
         name: "admin",
         folder: "crates/admin",
         floor: 4,
-        may: BELOW_DOORS,
+        may: BELOW_ADMIN,
         never: &[TLS],
         purity: Purity::Free,
     },

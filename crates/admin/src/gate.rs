@@ -1,4 +1,4 @@
-//! Who may come in: host names, origins, tokens, sessions.
+//! The gate: host names, origins, tokens, sessions.
 //!
 //! A request is refused under a host name that is none of ours (DNS rebinding), a change if it
 //! comes from another page (cross-site request forgery), and everything but the dashboard's files

@@ -92,7 +92,7 @@ pub struct ApiProblem {
     /// Every complaint, where there can be several: a configuration that was not taken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub complaints: Vec<String>,
-    /// What a sign-in lacks: `code`, the second step; left out otherwise.
+    /// Lack of a sign-in: `code`, the second step; left out otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<String>,
 }

@@ -16,7 +16,7 @@ use ledger::ReadError;
 pub(crate) const SEE: &str =
     "`tidegate ctl config` shows the configuration, `tidegate schema` every setting";
 
-/// What was wrong, put beside an answer for those who log it.
+/// Problem, put beside an answer for those who log it.
 #[derive(Clone, Debug)]
 pub(crate) struct ProblemText(pub(crate) Box<str>);
 
