@@ -142,6 +142,8 @@ fn details(spec: &UpstreamSpec) -> Map<String, Value> {
     set("pipeline", (spec.pipeline == PipeliningMode::Off).then(|| "off".into()));
     set("idle", spec.idle.map(|it| TimeSpan(it).to_string().into()));
     set("connections", spec.connections.map(Value::from));
+    let standing = Some(spec.min_connections).filter(|least| *least > 0);
+    set("min_connections", standing.map(Value::from));
     // The peers pass on what they are told, whoever may have told it.
     set("trust_ad", (!is_trusted(spec)).then(|| "on".into()));
     keys

@@ -6,9 +6,10 @@
 
 use crate::sys;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::time::Duration;
 
 /// Bytes of an interface's name, at most (`IFNAMSIZ` less its final zero).
 pub const INTERFACE_BYTES_MAX: usize = 15;
@@ -24,6 +25,10 @@ pub struct DialOptions {
     pub mark: Option<u32>,
     /// The address to leave from. One of the other family than the peer's is an error.
     pub source: Option<IpAddr>,
+    /// For streams, the time after which the kernel asks a silent peer whether it is there still
+    /// (`SO_KEEPALIVE`, `TCP_KEEPIDLE`), in whole seconds; it asks again after a third of it, and
+    /// gives up after three such tries. None: never.
+    pub keepalive: Option<Duration>,
 }
 
 impl DialOptions {
@@ -38,6 +43,16 @@ impl DialOptions {
             sys::bind_to_device(socket, interface)?;
         }
         Ok(())
+    }
+
+    /// Has the kernel ask a silent peer whether it is there still, if that is wanted.
+    pub(crate) fn watch_peer(&self, stream: impl AsFd) -> io::Result<()> {
+        const TRIES: u32 = 3;
+        let Some(after) = self.keepalive else { return Ok(()) };
+        sockopt::set_socket_keepalive(&stream, true)?;
+        sockopt::set_tcp_keepidle(&stream, after)?;
+        sockopt::set_tcp_keepintvl(&stream, (after / TRIES).max(Duration::from_secs(1)))?;
+        Ok(sockopt::set_tcp_keepcnt(&stream, TRIES)?)
     }
 
     /// Where a socket that speaks to `peer` is bound to; none if the kernel may choose.

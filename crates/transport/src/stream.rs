@@ -106,6 +106,7 @@ async fn dial_unbounded(address: SocketAddr, options: &DialOptions) -> io::Resul
     let socket = socket_with(family, SocketType::STREAM, flags, None)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
     options.apply(&socket)?;
+    options.watch_peer(&socket)?;
     if let Some(local) = options.local(address)? {
         bind(&socket, &local)?;
     }

@@ -63,6 +63,8 @@ pub struct UpstreamSpec {
     pub timeout: Option<Duration>,
     /// Connections at once, at most (OxiDNS; mosdns ignores it).
     pub connections: Option<u8>,
+    /// Connections kept open though nothing is asked (OxiDNS). Default 0.
+    pub min_connections: u8,
     /// Whether many questions are under way on one connection.
     pub pipeline: PipeliningMode,
     /// Whether its certificate is checked.
@@ -254,7 +256,7 @@ fn upstream(
     let connections = section.whole("max_conns", 0..=u64::MAX).filter(|most| *most > 0);
     let profile = network::chosen(section);
     if !notes.is_mosdns() {
-        kept_open(section, connections);
+        it.min_connections = kept_open(section, connections);
     }
     let port = if notes.is_mosdns() {
         None
@@ -290,6 +292,11 @@ fn upstream(
         notes.warn(section.position.below("enable_http3").complaint(message));
     }
     let is_udp = it.address.starts_with("udp:") || it.address.starts_with("quic:");
+    if is_udp && it.min_connections > 0 {
+        let message = format!("\"min_conns\" has no effect on {}://", it.scheme());
+        notes.warn(section.position.below("min_conns").complaint(message));
+        it.min_connections = 0;
+    }
     match socks5 {
         Some(item) if is_udp => {
             let message = "no SOCKS5 proxy is used over UDP and QUIC";
@@ -303,18 +310,16 @@ fn upstream(
     Some(it)
 }
 
-/// `min_conns`: connections are opened when they are first needed, and kept as long as they are
-/// used.
-fn kept_open(section: &mut ConfigSection<'_>, most: Option<u64>) {
+/// `min_conns`: connections that are kept open though nothing is asked.
+fn kept_open(section: &mut ConfigSection<'_>, most: Option<u64>) -> u8 {
     let least = section.whole("min_conns", 0..=4096).unwrap_or(0);
     let place = section.position.below("min_conns");
     if least > most.unwrap_or(64) {
         let complaint = place.complaint(format!("{least} are more than max_conns"));
         section.notes.complain(complaint.remedy("at most max_conns, which is 64 by default"));
-    } else if least > 0 {
-        let message = "connections are opened when they are first needed";
-        section.notes.warn(place.complaint(message));
+        return 0;
     }
+    least.min(64) as u8
 }
 
 /// `IP` or `IP:port` of a plain DNS server.
@@ -332,6 +337,7 @@ impl UpstreamSpec {
             idle: None,
             timeout: None,
             connections: None,
+            min_connections: 0,
             pipeline: PipeliningMode::Unsaid,
             verify: VerifyCertificate::Yes,
             socks5: None,

@@ -110,9 +110,12 @@ fn what_fetches_takes_the_proxy_of_its_profile() {
 }
 
 #[test]
-fn connections_that_wait_for_questions_are_told_of() {
-    let (_, told) = upstream("", "{ addr: \"tcp://192.0.2.1\", min_conns: 2 }");
-    check(&told[0], "opened when they are first needed");
+fn connections_are_kept_open_where_there_are_some() {
+    let (spec, told) = upstream("", "{ addr: \"tcp://192.0.2.1\", min_conns: 2 }");
+    assert_eq!((spec.min_connections, told.len()), (2, 0));
+    let (spec, told) = upstream("", "{ addr: \"192.0.2.1\", min_conns: 2 }");
+    assert_eq!(spec.min_connections, 0);
+    check(&told[0], "has no effect on udp://");
     let text = file("", "{ addr: \"tcp://192.0.2.1\", min_conns: 9, max_conns: 4 }");
     check(&refused(&text)[0], "more than max_conns");
 }

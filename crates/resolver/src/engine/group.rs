@@ -88,8 +88,14 @@ impl UpstreamGroup {
                 .iter()
                 .flat_map(|it| &it.all)
                 .find(|it| Arc::ptr_eq(&it.record, &planned.record));
-            let upstream = kept
-                .map_or_else(|| Rc::new(ReadyUpstream::new(planned, means, &bootstrap)), Rc::clone);
+            let upstream = kept.map_or_else(
+                || {
+                    let upstream = Rc::new(ReadyUpstream::new(planned, means, &bootstrap));
+                    upstream.keep_open();
+                    upstream
+                },
+                Rc::clone,
+            );
             if planned.domains.is_empty() {
                 group.general.push(place);
             }

@@ -14,6 +14,10 @@ use std::time::Duration;
 use transport::tls::VerifyMode;
 use transport::{ClientTls, DialOptions};
 
+/// Silence on a connection after which the kernel looks whether the server is there, where
+/// connections are kept open unused: less than any middlebox forgets one in (RFC 5382, REQ-5).
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
 /// The options by which one upstream is reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UpstreamReach {
@@ -31,6 +35,8 @@ pub(crate) struct UpstreamReach {
     pub(crate) idle: Option<Duration>,
     /// None is the default of its protocol.
     pub(crate) connections: Option<usize>,
+    /// Connections that are kept open though nothing is asked.
+    pub(crate) min_connections: usize,
     pub(crate) query_letters: QueryLetters,
     pub(crate) cookie: UpstreamCookieMode,
     pub(crate) trust_ad: TrustAd,
@@ -52,6 +58,7 @@ impl UpstreamReach {
                 interface: details.interface.as_deref().map(Into::into),
                 mark: details.mark,
                 source: details.source.map(|it| it.0),
+                keepalive: (details.min_connections > 0).then_some(KEEPALIVE),
             },
             to: details.dial.as_ref().map(|it| it.0.clone()),
             family: details.family,
@@ -61,6 +68,7 @@ impl UpstreamReach {
             pipeline: details.pipeline,
             idle: details.idle.map(|it| it.0.0),
             connections: details.connections.map(usize::from),
+            min_connections: details.min_connections.into(),
             query_letters: details.case,
             cookie: details.cookies,
             trust_ad: details.trust_ad,

@@ -75,6 +75,11 @@ pub struct UpstreamDetails {
     /// off, where further questions wait their turn; for `https`, those kept open over HTTP/1.1,
     /// default 8. HTTP/2 and `quic` need one. From 1 to 64.
     pub connections: Option<u8>,
+    /// Connections that each core keeps open to it though nothing is asked, opened at the start and
+    /// again when one is closed, so that no question waits for a handshake. For `tcp`, `tls` and
+    /// `https`, where HTTP/2 needs one; `idle` closes those beyond. At most `connections`. Default
+    /// 0.
+    pub min_connections: u8,
     /// `random`: letters of the name in random case, which the answer must repeat, against forged
     /// answers. What does not repeat it costs one more exchange over TCP, and is counted. For
     /// `udp`. Default `kept`.

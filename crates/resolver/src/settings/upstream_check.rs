@@ -44,6 +44,11 @@ impl UpstreamDetails {
         if let Some(count) = self.connections.filter(|it| !CONNECTIONS.contains(it)) {
             complain("connections", format!("{count} is out of bounds"), "from 1 to 64");
         }
+        let most = self.connections.unwrap_or(*CONNECTIONS.end());
+        if self.min_connections > most {
+            let message = format!("{} are more than there may be at once", self.min_connections);
+            complain("min_connections", message, &format!("at most `connections`: {most}"));
+        }
         if self.pins.len() > PINS_MAX {
             complain("pins", format!("{} pins are too many", self.pins.len()), "16 is the most");
         }
@@ -113,6 +118,12 @@ impl UpstreamDetails {
                 "use tcp:// or tls://, or leave it out",
             ),
             (
+                "min_connections",
+                self.min_connections > 0 && !streams,
+                "keeps no connections open",
+                "use tcp://, tls:// or https://, or leave it out",
+            ),
+            (
                 "case",
                 self.case == QueryLetters::Random && !udp,
                 "needs no random letters: its connection keeps guessers out",
@@ -159,7 +170,7 @@ mod tests {
         check(
             serde_json::json!({ "address": "tls://dns.example", "dial": "9.9.9.9",
                 "socks5": "me:pw@127.0.0.1:1080", "pins": [PIN], "pipeline": "off",
-                "idle": "30s", "connections": 8 }),
+                "idle": "30s", "connections": 8, "min_connections": 8 }),
             &[],
         );
         check(
@@ -184,9 +195,10 @@ mod tests {
         );
         check(
             serde_json::json!({ "address": "quic://9.9.9.9", "socks5": "127.0.0.1",
-                "case": "random", "cookies": "on" }),
+                "case": "random", "cookies": "on", "min_connections": 1 }),
             &[
                 ("socks5", "quic:// goes through no SOCKS5 proxy"),
+                ("min_connections", "quic:// keeps no connections open"),
                 ("case", "quic:// needs no random letters: its connection keeps guessers out"),
                 ("cookies", "quic:// needs no cookies: its connection keeps guessers out"),
             ],
@@ -197,11 +209,13 @@ mod tests {
     fn values_out_of_bounds_are_refused() {
         check(
             serde_json::json!({ "address": "tls://9.9.9.9", "interface": "much-too-long-name",
-                "idle": "0s", "connections": 0, "source": "::1", "pins": vec![PIN; 17] }),
+                "idle": "0s", "connections": 0, "min_connections": 1,
+                "source": "::1", "pins": vec![PIN; 17] }),
             &[
                 ("interface", "\"much-too-long-name\" is no name of an interface"),
                 ("idle", "0 is out of bounds"),
                 ("connections", "0 is out of bounds"),
+                ("min_connections", "1 are more than there may be at once"),
                 ("pins", "17 pins are too many"),
                 ("source", "9.9.9.9 cannot be reached from ::1"),
             ],

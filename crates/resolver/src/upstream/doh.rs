@@ -39,6 +39,8 @@ pub(crate) struct DohTransport {
     tls: ClientTls,
     idle: Duration,
     keepalive_max: usize,
+    /// Connections that are kept open unused.
+    standing: usize,
     /// `https://host/path`, for HTTP/2.
     absolute: Result<Uri, http::Error>,
     /// `/path`, for HTTP/1.1.
@@ -89,7 +91,10 @@ impl DohTransport {
         Self {
             tls: reach.tls(&means.tls),
             idle: reach.idle.unwrap_or(IDLE_DEFAULT),
-            keepalive_max: reach.connections.unwrap_or(KEEPALIVE_DEFAULT),
+            keepalive_max: reach
+                .connections
+                .unwrap_or(KEEPALIVE_DEFAULT.max(reach.min_connections)),
+            standing: reach.min_connections,
             dialer,
             absolute,
             path,
@@ -193,9 +198,42 @@ impl DohTransport {
         }
     }
 
+    /// Opens connections, each within `limit`, until as many stand open as the settings want: one
+    /// where it is HTTP/2.
+    pub(crate) async fn open_standing(&self, limit: Duration) -> Result<(), ExchangeError> {
+        loop {
+            let _turn = self.opening.lock().await;
+            {
+                let mut kept = self.idle_connections.borrow_mut();
+                self.drop_unfit(&mut kept);
+                let is_shared = kept.iter().any(|it| it.version == Version::HTTP_2);
+                if is_shared || kept.len() >= self.standing {
+                    return Ok(());
+                }
+            }
+            let opened = tokio::time::timeout(limit, self.open(limit)).await;
+            let session = opened.unwrap_or(Err(ExchangeError::Timeout))?;
+            if session.version == Version::HTTP_11 {
+                self.keep(session.sender, session.version);
+            }
+        }
+    }
+
+    /// Drops those that are closed, and those unused for too long but as many as are kept open.
+    fn drop_unfit(&self, kept: &mut Vec<KeptConnection>) {
+        kept.retain_mut(|it| !it.sender.is_closed());
+        let surplus = kept.len().saturating_sub(self.standing);
+        let mut place = 0;
+        // The ones used last are at the end.
+        kept.retain(|it| {
+            place += 1;
+            place > surplus || it.last_used.elapsed() < self.idle
+        });
+    }
+
     fn take_idle(&self) -> Option<DohSession> {
         let mut kept = self.idle_connections.borrow_mut();
-        kept.retain_mut(|it| !it.sender.is_closed() && it.last_used.elapsed() < self.idle);
+        self.drop_unfit(&mut kept);
         let last = kept.last_mut()?;
         let version = last.version;
         let sender = match last.sender.share() {

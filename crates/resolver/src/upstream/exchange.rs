@@ -23,6 +23,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// So often it is looked whether connections that are kept open are open still.
+const STANDING_CHECK: Duration = Duration::from_secs(1);
+/// One that is opened before anybody asks may take so long.
+const STANDING_TIMEOUT: Duration = Duration::from_secs(5);
+/// Between tries at an upstream that cannot be connected to, at most.
+const STANDING_PAUSE_MAX: Duration = Duration::from_mins(1);
+
 /// An upstream, ready to be asked.
 pub(crate) struct ReadyUpstream {
     pub(crate) name: Arc<str>,
@@ -72,6 +79,34 @@ impl ReadyUpstream {
         let name = Arc::clone(&planned.name);
         let record = Arc::clone(&planned.record);
         Self { name, record, dial_settings, is_authenticated, transport }
+    }
+
+    /// Keeps as many connections open as its settings want, on a task that ends with it. Called
+    /// within the engine's runtime.
+    pub(crate) fn keep_open(self: &Rc<Self>) {
+        if self.dial_settings.min_connections == 0 {
+            return;
+        }
+        let upstream = Rc::downgrade(self);
+        tokio::task::spawn_local(async move {
+            let mut pause = STANDING_CHECK;
+            while let Some(it) = upstream.upgrade() {
+                let opened = match &it.transport {
+                    UpstreamTransport::Stream(streams) => {
+                        streams.open_standing(STANDING_TIMEOUT).await
+                    }
+                    UpstreamTransport::Http(http) => http.open_standing(STANDING_TIMEOUT).await,
+                    // The settings' check refuses it for these.
+                    UpstreamTransport::Udp { .. } | UpstreamTransport::Quic(_) => return,
+                };
+                pause = match opened {
+                    Ok(()) => STANDING_CHECK,
+                    Err(_) => (pause * 2).min(STANDING_PAUSE_MAX),
+                };
+                drop(it);
+                tokio::time::sleep(pause).await;
+            }
+        });
     }
 
     /// Returns its datagrams, where it speaks UDP: the engine sends and receives those itself, and

@@ -18,6 +18,8 @@ use tokio::sync::Notify;
 
 /// A connection is looked at no oftener than this, the smallest time that a server can tell.
 const PATIENCE_MIN: Duration = Duration::from_millis(100);
+/// A connection that is kept open unused is renewed after so long, if the server lets it.
+const STANDING_MAX: Duration = Duration::from_hours(1);
 /// A message that has begun must be whole within so long.
 const MESSAGE_MAX: Duration = Duration::from_secs(10);
 /// A message without a whole header is none: whoever sends it speaks another protocol.
@@ -37,13 +39,24 @@ pub(crate) enum ConnectionReuse {
     No,
 }
 
+/// Tells why a connection is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectionPurpose {
+    /// A question needed it; unused, it is closed after a while.
+    Question,
+    /// As many are kept open as the settings say: only the server closes it, or by its word.
+    Standing,
+}
+
 /// One connection.
 pub(crate) struct StreamConnection {
     pub(crate) waiting: Rc<Waitlist>,
     pub(crate) opened: Instant,
     reuse: ConnectionReuse,
+    purpose: ConnectionPurpose,
     limits: IdleLimits,
-    idle: Cell<Duration>,
+    /// What the server has said about idle connections; none if nothing.
+    idle: Cell<Option<Duration>>,
     /// Whether nothing was asked on it yet: the first question asks for keep-alive.
     fresh: Cell<bool>,
     /// Bytes to be sent.
@@ -80,13 +93,18 @@ impl Drop for AbandonGuard {
 }
 
 impl StreamConnection {
-    pub(crate) fn new(limits: IdleLimits, reuse: ConnectionReuse) -> Self {
+    pub(crate) fn new(
+        limits: IdleLimits,
+        reuse: ConnectionReuse,
+        purpose: ConnectionPurpose,
+    ) -> Self {
         Self {
             waiting: Rc::default(),
             opened: Instant::now(),
             reuse,
+            purpose,
             limits,
-            idle: Cell::new(limits.at_first),
+            idle: Cell::new(None),
             fresh: Cell::new(true),
             outbox: RefCell::default(),
             changed: Notify::new(),
@@ -175,7 +193,7 @@ impl StreamConnection {
         let Some(opt) = ResponseOpt::of(message) else { return };
         let Some(&[high, low]) = opt.option(OPTION_KEEPALIVE) else { return };
         let told = Duration::from_millis(100) * u32::from(u16::from_be_bytes([high, low]));
-        self.idle.set(told.min(self.limits.idle_max));
+        self.idle.set(Some(told.min(self.limits.idle_max)));
         if told.is_zero() {
             self.retire();
         }
@@ -183,7 +201,16 @@ impl StreamConnection {
 
     /// Returns how long nothing may come before it is time to look whether anyone waits.
     fn read_timeout(&self) -> Duration {
-        self.idle.get().max(PATIENCE_MIN)
+        let idle = self.idle.get().unwrap_or(match self.purpose {
+            ConnectionPurpose::Question => self.limits.at_first,
+            ConnectionPurpose::Standing => STANDING_MAX,
+        });
+        idle.max(PATIENCE_MIN)
+    }
+
+    /// True if it is one of those that are kept open, and still is.
+    pub(crate) fn stands(&self) -> bool {
+        self.purpose == ConnectionPurpose::Standing && self.is_open()
     }
 
     async fn read<I: AsyncRead>(&self, reader: ReadHalf<I>) -> io::Result<()> {

@@ -9,7 +9,9 @@ use super::dialer::UpstreamDialer;
 use super::exchange_error::ExchangeError;
 use super::means::ExchangeMeans;
 use super::query::UpstreamQuestion;
-use super::stream_connection::{AbandonGuard, ConnectionReuse, IdleLimits, StreamConnection};
+use super::stream_connection::{
+    AbandonGuard, ConnectionPurpose, ConnectionReuse, IdleLimits, StreamConnection,
+};
 use crate::settings::upstream::PipelineMode;
 use dns_wire::WireAnswer;
 use dns_wire::ask_options::{OPTION_KEEPALIVE, add_option, pad_query};
@@ -105,7 +107,7 @@ impl StreamTransport {
             PipelineMode::On => (LINES_DEFAULT, StreamSharing::AtOnce),
             PipelineMode::Off => (LINES_DEFAULT_ONE_BY_ONE, StreamSharing::OneByOne),
         };
-        let lines_max = reach.connections.unwrap_or(lines);
+        let lines_max = reach.connections.unwrap_or(lines.max(reach.min_connections));
         Self {
             tls: reach.tls(&context.tls),
             idle: IdleLimits {
@@ -247,7 +249,7 @@ impl StreamTransport {
             // Whoever has a turn has a connection: those in the way were opened before it was found
             // out that turns are needed, and are gone with their answers.
         }
-        self.open(limit).await.map(FoundStream::New)
+        self.open(limit, ConnectionPurpose::Question).await.map(FoundStream::New)
     }
 
     fn open_line(&self, wish: StreamNeed) -> Option<Rc<StreamConnection>> {
@@ -265,18 +267,43 @@ impl StreamTransport {
         (least.waiting.len() < most).then(|| Rc::clone(least))
     }
 
-    async fn open(&self, limit: Duration) -> Result<Rc<StreamConnection>, ExchangeError> {
-        let opened = tokio::time::timeout(limit, self.connect(limit)).await;
+    /// Opens connections, each within `limit`, until as many stand open as the settings want.
+    pub(crate) async fn open_standing(&self, limit: Duration) -> Result<(), ExchangeError> {
+        let least = self.dialer.dial_settings.min_connections;
+        loop {
+            let _turn = self.opening.lock().await;
+            {
+                let mut lines = self.lines.borrow_mut();
+                lines.retain(|line| line.is_open());
+                let standing = lines.iter().filter(|line| line.stands()).count();
+                if standing >= least || lines.len() >= self.lines_max {
+                    return Ok(());
+                }
+            }
+            self.open(limit, ConnectionPurpose::Standing).await?;
+        }
+    }
+
+    async fn open(
+        &self,
+        limit: Duration,
+        purpose: ConnectionPurpose,
+    ) -> Result<Rc<StreamConnection>, ExchangeError> {
+        let opened = tokio::time::timeout(limit, self.connect(limit, purpose)).await;
         opened.unwrap_or(Err(ExchangeError::Timeout))
     }
 
-    async fn connect(&self, limit: Duration) -> Result<Rc<StreamConnection>, ExchangeError> {
+    async fn connect(
+        &self,
+        limit: Duration,
+        purpose: ConnectionPurpose,
+    ) -> Result<Rc<StreamConnection>, ExchangeError> {
         let stream = self.dialer.dial(limit).await?;
         let reuse = match self.sharing.get() {
             StreamSharing::AtOnce | StreamSharing::OneByOne => ConnectionReuse::Yes,
             StreamSharing::Once => ConnectionReuse::No,
         };
-        let line = Rc::new(StreamConnection::new(self.idle, reuse));
+        let line = Rc::new(StreamConnection::new(self.idle, reuse, purpose));
         match self.security {
             StreamSecurity::None => line.start(stream),
             StreamSecurity::Tls => {

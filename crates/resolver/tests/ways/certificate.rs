@@ -2,7 +2,7 @@
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use resolver::KeyPin;
-use transport::tls::key_pin;
+use transport::tls::{Alpn, ServerIdentity, key_pin};
 use transport::{ClientTls, ServerTls};
 
 pub(crate) struct Certificate {
@@ -35,6 +35,12 @@ impl Certificate {
 
     pub(crate) fn server(&self) -> ServerTls {
         ServerTls::with_pem(self.chain.as_bytes(), self.key.as_bytes()).unwrap()
+    }
+
+    /// A server that speaks these protocols only.
+    pub(crate) fn server_of(&self, protocols: &[Alpn]) -> ServerTls {
+        let identity = ServerIdentity::from_pem(self.chain.as_bytes(), self.key.as_bytes());
+        ServerTls::with_identity(&identity.unwrap(), protocols)
     }
 
     pub(crate) fn trusted(&self) -> ClientTls {

@@ -30,6 +30,44 @@ async fn a_server_that_closes_after_each_answer_is_no_trouble() {
 }
 
 #[tokio::test]
+async fn connections_are_kept_open_before_anything_is_asked() {
+    // Each question costs its connection, so that one is missing then.
+    let server =
+        StreamServer::start(None, |it| vec![Step::Send(answer(&it.message)), Step::Close]).await;
+    let resolver = start_plain(UpstreamDetails {
+        min_connections: 3,
+        idle: Some(Text(TimeSpan(Duration::from_secs(1)))),
+        ..at(format!("tcp://{}", server.address))
+    });
+    eventually("three stand open", || server.connections() == (3, 0)).await;
+    assert_eq!(addresses(&ask(&resolver, "a.example").await), [ADDRESS]);
+    assert!(server.asked()[0].connection <= 3, "one that was there is used");
+    eventually("the closed one is replaced", || server.connections() == (4, 1)).await;
+    assert!(server.asked().len() == 1, "nothing is asked to keep them open");
+    drop(resolver);
+    eventually("all are closed with the resolver", || server.connections() == (4, 4)).await;
+}
+
+#[tokio::test]
+async fn a_server_that_was_away_has_its_connections_when_it_is_back() {
+    let address = {
+        let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        gone.local_addr().unwrap()
+    };
+    let certificate = Certificate::new();
+    let details = UpstreamDetails { min_connections: 2, ..at(format!("tls://{address}")) };
+    let resolver = start(details, &certificate);
+    assert_eq!(error(&ask(&resolver, "a.example").await), ResolveError::Unreachable);
+    let server = StreamServer::start_at(address, Some(certificate.server()), |it| {
+        vec![Step::Send(answer(&it.message))]
+    })
+    .await;
+    eventually("two stand open", || server.connections() == (2, 0)).await;
+    ask_many(&resolver, "b", 20).await;
+    assert_eq!(server.connections(), (2, 0));
+}
+
+#[tokio::test]
 async fn one_at_a_time_is_one_at_a_time_and_the_rest_wait_their_turn() {
     let server = StreamServer::start(None, |it| vec![Step::Send(answer(&it.message))]).await;
     let resolver = start_plain(UpstreamDetails {
