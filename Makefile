@@ -17,7 +17,7 @@ BENCH_FLAGS := $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS))
 BENCHES := dns pixel proxy web gateway browser scale edge
 
 PROFDATA = $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata)
-.PHONY: help run test dist dashboard test-packages cache-suite lint unit e2e fuzz-smoke bench bench-peers instructions \
+.PHONY: help run test dist dashboard test-packages cache-suite lint unit e2e fuzz-build fuzz-smoke bench bench-peers instructions \
 	soak book clean packages packages-test $(BENCHES:%=bench-%)
 
 help:
@@ -70,7 +70,17 @@ dashboard/dist/index.html: $(DASHBOARD_SOURCES)
 	cd dashboard && npm ci --no-audit --no-fund --silent && npm run --silent build
 	@touch $@
 
-test: test-packages dashboard lint book unit instructions e2e packages-test fuzz-smoke
+# End-to-end tests start one thing at a time and leave a core idle: what needs only a compiler, or counts instructions,
+# is done meanwhile at the lowest priority, and shown when it has ended.
+MEANWHILE := target/meanwhile.log
+test: test-packages dashboard lint book unit
+	@mkdir -p target
+	@nice -n 19 $(MAKE) --no-print-directory instructions fuzz-build >$(MEANWHILE) 2>&1 & meanwhile=$$!; \
+	trap 'kill $$meanwhile 2>/dev/null || true' EXIT; \
+	$(MAKE) --no-print-directory e2e packages-test; \
+	wait $$meanwhile || { cat $(MEANWHILE); exit 1; }; \
+	cat $(MEANWHILE)
+	@$(MAKE) --no-print-directory fuzz-smoke
 	@echo "all tests passed"
 
 # Installed, not started: RUNLEVEL=1 keeps services of peers from being started.
@@ -122,6 +132,9 @@ packages-test: test-packages dashboard
 cache-suite: tests/cache-suite/node_modules/.package-lock.json
 tests/cache-suite/node_modules/.package-lock.json: tests/cache-suite/package.json tests/cache-suite/package-lock.json
 	cd tests/cache-suite && npm ci --ignore-scripts --no-audit --no-fund --silent
+
+fuzz-build:
+	fuzz/smoke --build
 
 fuzz-smoke:
 	fuzz/smoke
