@@ -196,7 +196,8 @@ class ContainerImage(unittest.TestCase):
             mount -t proc proc "$root/proc"
             mount -o remount,bind,ro "$root"
             ip link set lo up
-            exec chroot "$root" /setpriv --no-new-privs --reuid="$owner" --regid="$owner" --clear-groups \\
+            # Another user clears the wish to end with the parent.
+            exec chroot "$root" /setpriv --pdeathsig KILL --no-new-privs --reuid="$owner" --regid="$owner" --clear-groups \\
                 --bounding-set=-all --inh-caps=-all "$@"
         """
         self.bring(root, "setpriv")
