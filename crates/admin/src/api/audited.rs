@@ -23,7 +23,8 @@ const LOGGED_BYTES_MAX: usize = 256 << 10;
 /// Characters that are kept of a name that was tried: users and tokens have no longer ones.
 const NAME_LENGTH_MAX: usize = 64;
 
-/// Has a change made, if that is allowed, and writes down who asked and what came of it.
+/// Has a change made, if that is allowed, and writes down who asked and what came of it; of those
+/// that are not allowed a few a minute.
 pub(crate) async fn record_change(
     app: &Arc<ApiState>,
     asked: ApiRequest,
@@ -43,6 +44,7 @@ pub(crate) async fn record_change(
     };
     let read = to_bytes(body, CHANGE_BYTES_MAX).await.map_err(too_large);
     let logged = read.as_ref().ok().and_then(|bytes| body_of(bytes));
+    let is_logged = allowed.is_ok() || app.gate.credentials.is_failure_logged(asked);
     let response = match (allowed, read) {
         (Ok(()), Ok(bytes)) => {
             parts.extensions.insert(caller.clone());
@@ -54,8 +56,10 @@ pub(crate) async fn record_change(
         status: response.status(),
         error: response.extensions().get().map(|ProblemText(text)| text.to_string()),
     };
-    append(app, asked, AuditedDeed { action, who: DeedActor::Known(&caller), body: logged }, done)
-        .await;
+    if is_logged {
+        let deed = AuditedDeed { action, who: DeedActor::Known(&caller), body: logged };
+        append(app, asked, deed, done).await;
+    }
     Ok(response)
 }
 
@@ -84,15 +88,14 @@ struct DeedOutcome {
     error: Option<String>,
 }
 
-/// Writes down a deed: who did it, or why it was not done. Of who was not let in a few failures a
-/// minute are written down.
+/// Writes down a deed: who did it, or why it was not done; of failures a few a minute.
 pub(crate) async fn record_deed(
     app: &Arc<ApiState>,
     asked: ApiRequest,
     deed: AuditedDeed<'_>,
     outcome: Result<(), &ApiRefusal>,
 ) {
-    if matches!(deed.who, DeedActor::Tried(_)) && !app.gate.credentials.is_failure_logged(asked) {
+    if outcome.is_err() && !app.gate.credentials.is_failure_logged(asked) {
         return;
     }
     let done = match outcome {

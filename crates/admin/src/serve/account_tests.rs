@@ -327,3 +327,17 @@ async fn a_flood_of_failures_pushes_nothing_out_of_the_audit_log() {
     assert_eq!(page.entries.len(), 11);
     assert_eq!(page.entries[10].action, "POST /api/pause");
 }
+
+#[tokio::test]
+async fn refused_changes_of_a_viewer_push_nothing_out_of_the_audit_log() {
+    let house = house_with_users().await;
+    let vera = session(&house, "vera").await;
+    house.post("/api/pause", r#"{"seconds": 60}"#).await;
+    for _ in 0..30 {
+        let refused = with(&house, &vera, "POST", "/api/pause", r#"{"seconds": 60}"#).await;
+        assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    }
+    let page: AuditTable = house.get("/api/audit?limit=500").await.json();
+    let refused = page.entries.iter().filter(|it| it.who == "vera" && it.status == 403);
+    assert_eq!(refused.count(), 10);
+}
