@@ -8,7 +8,8 @@ use crate::change_author::ChangeAuthor;
 use crate::control::SettingsRefusal;
 use crate::model::{
     ApplyOutcome, ApplyRequest, ChangeDetails, ChangeList, CheckDraft, CheckedDraft,
-    ConfigFileInfo, ConfigFileList, EditDraft, EditedDraft, PlacedProblem, RestoreRequest,
+    ConfigFileInfo, ConfigFileList, EditDraft, EditedDraft, PlacedProblem, ReplayDraft,
+    ReplayOutcome, RestoreRequest,
 };
 
 /// Refusal of a change of files; nothing is changed then.
@@ -38,6 +39,9 @@ pub trait ConfigurationFiles: Send + Sync + 'static {
 
     /// Judges texts as `check` does, and compares them with what is in force. Touches nothing.
     fn check(&self, draft: &CheckDraft) -> Result<CheckedDraft, FilesRefusal>;
+
+    /// Judges the requests since a moment as they would be with these texts. Touches nothing.
+    fn replay(&self, draft: &ReplayDraft, since_ms: u64) -> Result<ReplayOutcome, FilesRefusal>;
 
     /// Changes settings in texts where they are written, and looks settings up. Touches nothing.
     fn edit(&self, draft: &EditDraft) -> Result<EditedDraft, FilesRefusal>;

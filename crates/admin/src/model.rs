@@ -40,7 +40,7 @@ pub use self::clients::{
 pub use self::configuration::{
     ApplyOutcome, ApplyRequest, ChangeDetails, ChangeInfo, ChangeList, ChangedText, CheckDraft,
     CheckedDraft, ConfigFileInfo, ConfigFileList, DraftDifference, DraftFile, EditDraft,
-    EditedDraft, FilesProblem, PlacedProblem, RestoreRequest, WrittenValueInfo,
+    EditedDraft, FilesProblem, PlacedProblem, ReplayDraft, RestoreRequest, WrittenValueInfo,
 };
 pub use self::inspected::{InspectedInfo, InspectedList};
 pub use self::list_changes::{ListName, ListSwitch, NewList, OwnRules, OwnRulesUpdate, RulesText};

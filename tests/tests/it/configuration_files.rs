@@ -132,7 +132,7 @@ fn what_is_wrong_is_told_with_its_place_and_changes_nothing() {
     let wrong = DNS.replace("  timeout: 100ms", "  timeot: 100ms");
     let good = format!("{MAIN}ledger: {{ keep: 7d }}\n");
     let files = [draft(&edge, &main, &good), draft(&edge, &dns, &wrong)];
-    for path in ["check", "apply"] {
+    for path in ["check", "apply", "replay"] {
         let sent = json!({ "files": files });
         let (status, told) = send(&edge, "POST", &format!("/api/configuration/{path}"), &sent);
         let places = if path == "check" { &told["complaints"] } else { &told["places"] };

@@ -1,5 +1,6 @@
 //! `tidegate replay`: another configuration, tried on what was asked.
 
+use crate::made_settings::send;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::Output;
@@ -129,6 +130,51 @@ fn a_change_is_tried_through_the_api_before_it_is_made() {
         std::fs::read_dir(edge.state()).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().contains("tried")), "{left:?}");
     assert!(!left.iter().any(|name| name == "dashboard.yaml"), "{left:?}");
+}
+
+#[test]
+fn a_draft_of_the_configuration_is_tried_before_it_is_applied() {
+    let edge = Tidegate::start(YAML);
+    for (client, name) in [
+        ("127.0.0.2", "game.example"),
+        ("127.0.0.3", "game.example"),
+        ("127.0.0.3", "ads.example"),
+        ("127.0.0.5", "ads.example"),
+    ] {
+        dig(edge.address("dns", "udp"), &["-b", client, name]);
+    }
+    let files = edge.api("/api/configuration/files");
+    let file = &files["files"][0];
+    let text = file["text"].as_str().unwrap();
+    let tried = |from: &str, to: &str| {
+        assert!(text.contains(from));
+        let draft = json!({ "path": file["path"], "revision": file["revision"], "text": text.replace(from, to) });
+        send(
+            &edge,
+            "POST",
+            "/api/configuration/replay",
+            &json!({ "files": [draft], "since_s": 3600 }),
+        )
+    };
+    let (status, told) = tried("||ads.example^", "||game.example^");
+    assert_eq!(status, 200, "{told}");
+    // One client has no lists, and what it asked passes still.
+    assert_eq!(
+        (&told["requests"], &told["blocked"], &told["passed"]),
+        (&json!(4), &json!(2), &json!(1)),
+        "{told}"
+    );
+    assert_eq!(
+        (&told["names"][0]["name"], &told["names"][0]["action"]),
+        (&json!("game.example"), &json!("block"))
+    );
+    let (status, told) = tried("match: [127.0.0.5], lists: []", "match: [127.0.0.5], lists: [ads]");
+    assert_eq!((status, &told["blocked"]), (200, &json!(1)), "{told}");
+    let (status, told) = tried("lists: []", "lists: [nothing]");
+    assert_eq!(status, 422, "{told}");
+    assert!(told["places"][0]["line"].as_u64().unwrap() > 0, "{told}");
+    // Nothing was written, and nothing holds.
+    assert_eq!(edge.api("/api/configuration/files")["files"][0]["revision"], file["revision"]);
 }
 
 /// Answer to a change that is tried.

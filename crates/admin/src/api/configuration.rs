@@ -3,14 +3,16 @@
 //! Behind the guard; all of it is for administrators, because texts are shown with the secrets that
 //! stand in them. What is right, and how it is written, is [`crate::ConfigurationFiles`]'s to say.
 
-use super::ApiState;
+use super::replay::replay_since;
+use super::{ApiRequest, ApiState};
 use crate::author::RequestAuthor;
 use crate::change_author::ChangeAuthor;
 use crate::configuration::{ConfigurationFiles, FilesRefusal};
 use crate::control::SettingsRefusal;
 use crate::model::{
     ApiProblem, ApplyOutcome, ApplyRequest, ChangeDetails, ChangeList, CheckDraft, CheckedDraft,
-    ConfigFileList, EditDraft, EditedDraft, FilesProblem, PlacedProblem, RestoreRequest,
+    ConfigFileList, EditDraft, EditedDraft, FilesProblem, PlacedProblem, ReplayDraft,
+    ReplayOutcome, RestoreRequest,
 };
 use crate::refused::ApiRefusal;
 use axum::Json;
@@ -35,6 +37,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(files))
         .routes(routes!(schema))
         .routes(routes!(check))
+        .routes(routes!(replay))
         .routes(routes!(edit))
         .routes(routes!(apply))
         .routes(routes!(history))
@@ -80,6 +83,27 @@ pub(crate) async fn check(
     let Json(sent) = sent.map_err(ApiRefusal::from)?;
     check_count("files", sent.files.len(), FILES_MAX)?;
     asked(&app, move |files| files.check(&sent)).await
+}
+
+/// Judges recorded requests as they would be with these texts, which are not written. One at a
+/// time.
+#[utoipa::path(post, path = "/api/configuration/replay", request_body = ReplayDraft, responses(
+    (status = 200, body = ReplayOutcome),
+    (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 403, body = ApiProblem),
+    (status = 404, body = ApiProblem, description = "No such file in the running configuration"),
+    (status = 409, body = ApiProblem, description = "Another one runs"),
+    (status = 413, body = ApiProblem), (status = 422, body = FilesProblem, description = "With every complaint")
+))]
+pub(crate) async fn replay(
+    State(app): State<Arc<ApiState>>,
+    request: ApiRequest,
+    _author: RequestAuthor,
+    sent: Result<Json<ReplayDraft>, JsonRejection>,
+) -> Result<Json<ReplayOutcome>, FilesAnswer> {
+    let Json(sent) = sent.map_err(ApiRefusal::from)?;
+    check_count("files", sent.files.len(), FILES_MAX)?;
+    let since_ms = replay_since(sent.since_s, request.now);
+    asked(&app, move |files| files.replay(&sent, since_ms)).await
 }
 
 /// Changes settings in texts where they are written, comments and order kept, and says where.

@@ -13,6 +13,7 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use http::StatusCode;
 use std::sync::Arc;
+use vocab::Now;
 
 /// Time that a replay reaches back where nobody says how far: a week, in seconds.
 const SINCE_DEFAULT_S: u64 = 7 * 86_400;
@@ -31,12 +32,16 @@ pub(crate) async fn replay(
     sent: Result<Json<ReplayRequest>, JsonRejection>,
 ) -> Result<Json<ReplayOutcome>, ApiRefusal> {
     let Json(sent) = sent?;
-    let since_ms = sent.since_s.unwrap_or(SINCE_DEFAULT_S).saturating_mul(1000);
-    let order = ReplayOrder {
-        since_ms: asked.now.unix_ms.saturating_sub(since_ms),
-        change: change_of(sent)?,
-    };
+    let since_ms = replay_since(sent.since_s, asked.now);
+    let order = ReplayOrder { since_ms, change: change_of(sent)? };
     Ok(Json(app.ask(move |app| app.control.replay(&order)).await??))
+}
+
+/// The moment that a replay of so many seconds begins at, in milliseconds since 1970; of a week
+/// where nobody says how many.
+pub(super) fn replay_since(since_s: Option<u64>, now: Now) -> u64 {
+    let since_ms = since_s.unwrap_or(SINCE_DEFAULT_S).saturating_mul(1000);
+    now.unix_ms.saturating_sub(since_ms)
 }
 
 fn change_of(sent: ReplayRequest) -> Result<TriedChange, ApiRefusal> {

@@ -60,6 +60,17 @@ pub struct CheckDraft {
     pub files: Vec<DraftFile>,
 }
 
+/// Texts that are to be tried on recorded requests; files that are not sent count as they are.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayDraft {
+    /// The files.
+    pub files: Vec<DraftFile>,
+    /// Requests of the last so many seconds; a week if left out.
+    #[serde(default)]
+    pub since_s: Option<u64>,
+}
+
 /// Complaint about a place in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PlacedProblem {

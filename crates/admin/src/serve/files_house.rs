@@ -4,7 +4,8 @@ use crate::change_author::ChangeAuthor;
 use crate::configuration::{ConfigurationFiles, FilesRefusal};
 use crate::model::{
     ApplyOutcome, ApplyRequest, ChangeDetails, ChangeInfo, ChangeList, CheckDraft, CheckedDraft,
-    ConfigFileInfo, ConfigFileList, EditDraft, EditedDraft, PlacedProblem, RestoreRequest,
+    ConfigFileInfo, ConfigFileList, EditDraft, EditedDraft, PlacedProblem, ReplayDraft,
+    ReplayOutcome, RestoreRequest,
 };
 
 /// The file.
@@ -31,6 +32,12 @@ impl ConfigurationFiles for Files {
             Some(other) => Err(FilesRefusal::NoSuchFile(other.path.clone())),
             None => Ok(CheckedDraft::default()),
         }
+    }
+
+    fn replay(&self, draft: &ReplayDraft, since_ms: u64) -> Result<ReplayOutcome, FilesRefusal> {
+        assert!(since_ms > 0);
+        self.check(&CheckDraft { files: draft.files.clone() })?;
+        Ok(ReplayOutcome { requests: 7, ..ReplayOutcome::default() })
     }
 
     fn edit(&self, draft: &EditDraft) -> Result<EditedDraft, FilesRefusal> {

@@ -54,6 +54,7 @@ const DESCRIBED: &[&str] = &[
     "/api/configuration/history",
     "/api/configuration/history/{number}",
     "/api/configuration/history/{number}/restore",
+    "/api/configuration/replay",
     "/api/configuration/schema",
     "/api/groups",
     "/api/groups/remove",

@@ -10,8 +10,8 @@ use super::judged::{self, ListReading};
 use crate::cli::CommandSetup;
 use admin::model::{
     ApplyOutcome, ApplyRequest, ChangeDetails, ChangeList, CheckDraft, CheckedDraft,
-    ConfigFileList, DraftDifference, DraftFile, EditDraft, EditedDraft, PlacedProblem,
-    RestoreRequest,
+    ConfigFileList, DraftDifference, DraftFile, EditDraft, EditedDraft, PlacedProblem, ReplayDraft,
+    ReplayOutcome, RestoreRequest,
 };
 use admin::{ChangeAuthor, ConfigurationFiles, FilesRefusal, SettingsRefusal};
 use command_output::{CommandFailure, ExitReason};
@@ -199,6 +199,13 @@ impl ConfigurationFiles for ControlHandle {
 
     fn check(&self, draft: &CheckDraft) -> Result<CheckedDraft, FilesRefusal> {
         self.0.check_drafts(draft)
+    }
+
+    fn replay(&self, draft: &ReplayDraft, since_ms: u64) -> Result<ReplayOutcome, FilesRefusal> {
+        let (running, files) = (self.0.plan(), self.0.history.files());
+        let drafts = named(&files, &draft.files)?;
+        let plan = self.0.draft_plan(&running, &files, &drafts)?;
+        Ok(self.0.replay_plan(&plan, since_ms)?)
     }
 
     fn edit(&self, draft: &EditDraft) -> Result<EditedDraft, FilesRefusal> {

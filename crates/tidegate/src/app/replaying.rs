@@ -1,4 +1,5 @@
-//! A change of the dashboard tried on recorded requests, and not made.
+//! A change of the dashboard, or a draft of the configuration, tried on recorded requests and not
+//! made.
 //!
 //! Both policies are compiled beside the one in force, of whose rules they take what did not
 //! change. One replay at a time, for each takes the memory of all rules. Called by the admin API.
@@ -14,7 +15,7 @@ use policy::Policy;
 use replay::{ChangedAction, ReplayReport, RequestReplay};
 use serde_json::json;
 use std::path::PathBuf;
-use std::sync::{PoisonError, TryLockError};
+use std::sync::{MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
 /// Own rules while they are tried, in the state folder.
@@ -28,16 +29,7 @@ struct TriedFile(PathBuf);
 impl RunningApp {
     /// Judges the requests of a while as they would be with a change.
     pub(super) fn replay(&self, order: &ReplayOrder) -> Result<ReplayOutcome, SettingsRefusal> {
-        let _turn = match self.replaying.try_lock() {
-            Ok(turn) => turn,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                return Err(SettingsRefusal::Fixed {
-                    why: "another change is being tried".into(),
-                    remedy: "wait for some seconds, then try again",
-                });
-            }
-        };
+        let _turn = self.turn_at_trying()?;
         let started = Instant::now();
         let made = self.made_before()?;
         // Held until the rules are read.
@@ -45,10 +37,43 @@ impl RunningApp {
         let (_, plan) = self.made_with(made.as_ref(), &changes)?;
         let then = self.policy_of(&plan)?;
         drop(tried);
+        self.judge_again(&then, order.since_ms, started)
+    }
+
+    /// Judges the requests since a moment as they would be with a plan.
+    pub(super) fn replay_plan(
+        &self,
+        plan: &Plan,
+        since_ms: u64,
+    ) -> Result<ReplayOutcome, SettingsRefusal> {
+        let _turn = self.turn_at_trying()?;
+        let started = Instant::now();
+        let then = self.policy_of(plan)?;
+        self.judge_again(&then, since_ms, started)
+    }
+
+    fn turn_at_trying(&self) -> Result<MutexGuard<'_, ()>, SettingsRefusal> {
+        match self.replaying.try_lock() {
+            Ok(turn) => Ok(turn),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(SettingsRefusal::Fixed {
+                why: "another change is being tried".into(),
+                remedy: "wait for some seconds, then try again",
+            }),
+        }
+    }
+
+    /// Compares what recorded requests had with what they would have.
+    fn judge_again(
+        &self,
+        then: &Policy,
+        since_ms: u64,
+        started: Instant,
+    ) -> Result<ReplayOutcome, SettingsRefusal> {
         let now = self.policy_of(&self.plan())?;
-        let mut replay = RequestReplay::new(&now, &then);
+        let mut replay = RequestReplay::new(&now, then);
         self.ledger.flush();
-        let read = ledger::read_recorded(self.state.path(), order.since_ms, |request| {
+        let read = ledger::read_recorded(self.state.path(), since_ms, |request| {
             replay.judge(&request);
         });
         read.map_err(|why| SettingsRefusal::Fixed {
