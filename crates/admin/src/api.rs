@@ -163,7 +163,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(counts::series))
         .routes(routes!(counts::top))
         .routes(routes!(statistics::statistics))
-        .routes(routes!(requests::requests))
+        .routes(routes!(requests::requests, changes::clear_requests))
         .routes(routes!(requests::request))
         .routes(routes!(requests::inspected))
         .routes(routes!(notes::notes))

@@ -20,6 +20,7 @@ use crate::setup::{LogScope, Settings};
 use crate::statistics::{StatisticsQuery, StatisticsReport, UpstreamCounts};
 use crate::store::LedgerStore;
 use crate::store::read::LedgerReader;
+use crate::writer::clearing::RowsCleared;
 use crate::writer::{FileSharing, LedgerWriter, WriterShared, lock, rows_wanted};
 use crate::zone::LedgerZone;
 use std::net::IpAddr;
@@ -131,6 +132,12 @@ impl Ledger {
     /// Waits until all that was recorded before this call is in the store (or was dropped).
     pub fn flush(&self) {
         self.inner.shared.flush();
+    }
+
+    /// Deletes every row that was recorded before this call; sums, the chart and statistics stay.
+    /// It takes some seconds with millions of rows.
+    pub fn clear(&self) -> RowsCleared {
+        self.inner.shared.clear()
     }
 
     /// Leaves the file to the process that follows this one, or takes it back where none does. Rows

@@ -50,6 +50,7 @@ pub use statistics::{
 pub use store::join::block_round_trips;
 pub use store::recorded::{RecordedRequest, read_recorded};
 pub use writer::FileSharing;
+pub use writer::clearing::RowsCleared;
 
 /// Rows that one question for rows looks through at most; the page says where to go on.
 pub const SCAN_ROWS_MAX: u64 = 1_000_000;

@@ -5,6 +5,8 @@
 //! by
 //! [`crate::open`], stopped by [`crate::Ledger::close`].
 
+pub(crate) mod clearing;
+
 use crate::RuleTexts;
 use crate::clock::Clock;
 use crate::counters::{CountedSums, LedgerCounters};
@@ -84,6 +86,9 @@ pub(crate) struct LedgerWarnings {
 struct WriterOrders {
     flush_wanted: u64,
     flush_done: u64,
+    /// All rows are to be deleted, before the next flush is answered; so it stays where they
+    /// cannot be.
+    clear: WriterWake,
     /// New settings: look for old rows at once.
     retain: WriterWake,
     close: WriterWake,
@@ -288,6 +293,7 @@ impl LedgerWriter {
             }
             look = if waiting >= BUSY_ROWS { LOOK_BUSY } else { LOOK };
             if let Some(ticket) = flush {
+                self.clear_if_wanted();
                 lock(&self.shared.commands).flush_done = ticket;
                 self.shared.command_done.notify_all();
             }

@@ -1,6 +1,7 @@
 //! Statistics of real traffic: counted by client, list, door and upstream, and still there after a
 //! restart and a kill.
 
+use crate::made_settings::send;
 use serde_json::{Value as Json, json};
 use tidegate_tests::clients::{curl, dig};
 use tidegate_tests::resolver::{Reply, Resolver};
@@ -88,4 +89,21 @@ fn statistics_of_real_questions_outlive_a_restart_and_a_kill_and_count_nothing_t
     let (status, lists) = file("/api/statistics?range=all&by=list&format=csv");
     assert_eq!(status, 200);
     assert!(lists.contains("\r\nlist,ads,0,2,0,0,"), "{lists}");
+}
+
+#[test]
+fn the_log_is_cleared_by_an_administrator_and_statistics_stay() {
+    let edge = Tidegate::start(&YAML.replace("UPSTREAM", "127.0.0.1:9"));
+    for name in ["one.ads.example", "two.ads.example"] {
+        ask(&edge, "127.0.0.2", name);
+    }
+    assert_eq!(edge.api("/api/requests")["rows"].as_array().unwrap().len(), 2);
+    let (status, _) = send(&edge, "DELETE", "/api/requests", &Json::Null);
+    assert_eq!(status, 204);
+    assert_eq!(edge.api("/api/requests")["rows"].as_array().unwrap().len(), 0);
+    assert_eq!(edge.api("/api/totals")["requests"], 2);
+    ask(&edge, "127.0.0.2", "three.ads.example");
+    assert_eq!(edge.api("/api/requests")["rows"][0]["subject"], "three.ads.example");
+    let told = edge.api("/api/audit?filter=DELETE");
+    assert_eq!(told["entries"][0]["action"], "DELETE /api/requests", "{told}");
 }

@@ -15,6 +15,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use http::StatusCode;
+use ledger::RowsCleared;
 use std::sync::Arc;
 use vocab::DomainName;
 
@@ -107,6 +108,25 @@ pub(crate) async fn purge(
     let Json(sent) = sent?;
     let what = purge_of(&sent)?;
     Ok(Json(PurgeOutcome { answers: app.ask(move |app| app.control.purge(&what)).await? }))
+}
+
+/// Deletes every row of the request log; sums and statistics stay.
+#[utoipa::path(delete, path = "/api/requests", responses(
+    (status = 204), (status = 401, body = ApiProblem), (status = 403, body = ApiProblem),
+    (status = 503, body = ApiProblem, description = "The ledger is not open, or is being converted")
+))]
+pub(crate) async fn clear_requests(
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
+) -> Result<StatusCode, ApiRefusal> {
+    match app.ask(|app| app.ledger.clear()).await? {
+        RowsCleared::All => Ok(StatusCode::NO_CONTENT),
+        RowsCleared::NotNow => Err(ApiRefusal::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the rows cannot be deleted now: the ledger is not open, another process has it, or it is being converted",
+            "look at the warnings of /api/status, then ask again",
+        )),
+    }
 }
 
 fn purge_of(sent: &PurgeRequest) -> Result<DnsCachePurge, ApiRefusal> {

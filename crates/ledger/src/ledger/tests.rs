@@ -452,3 +452,27 @@ fn a_process_whose_place_nobody_took_has_its_file_again() {
     let locked = open_with_clock(&Settings::default(), folder.path(), Arc::new(OneList), noon);
     assert!(matches!(locked, Err(OpenError::Locked { .. })));
 }
+
+#[test]
+fn cleared_rows_are_gone_from_the_file_and_counts_stay() {
+    let folder = Folder::new();
+    let ledger = start(&folder, &Settings::default());
+    for _ in 0..5_000 {
+        ledger.record(event("private.example", Action::Block));
+    }
+    ledger.flush();
+    assert_eq!(ledger.clear(), RowsCleared::All);
+    assert!(ledger.rows(&RowFilter::default(), 500).unwrap().rows.is_empty());
+    assert_eq!(ledger.totals(ReportRange::Day, AT_NOON).unwrap().of(Action::Block), 5_000);
+    let has_name = || {
+        let files = std::fs::read_dir(folder.path()).unwrap();
+        let mut files = files.map(|it| std::fs::read(it.unwrap().path()).unwrap());
+        files.any(|bytes| bytes.windows(15).any(|it| it == b"private.example"))
+    };
+    assert!(!has_name(), "nothing of it lies in a free page");
+    // What comes later is kept.
+    ledger.record(event("later.example", Action::Pass));
+    assert_eq!(subjects(&ledger, &RowFilter::default()), ["later.example"]);
+    ledger.close();
+    assert_eq!(ledger.clear(), RowsCleared::NotNow);
+}

@@ -84,6 +84,17 @@ impl LedgerStore {
         Ok(RetentionCut { before_ms, before_row })
     }
 
+    /// Says that every row goes, and no minute of the chart.
+    pub(crate) const fn cut_all(&self) -> RetentionCut {
+        RetentionCut { before_ms: 0, before_row: self.next_row }
+    }
+
+    /// Writes the file anew without what was deleted, which would lie in its free pages else.
+    pub(crate) fn compact(&self) -> Result<(), StoreError> {
+        self.connection.execute_batch("VACUUM")?;
+        self.checkpoint()
+    }
+
     /// Bytes of the file that are in use.
     pub(crate) fn bytes(&self) -> Result<u64, StoreError> {
         let pragma = |name: &str| -> Result<i64> {
