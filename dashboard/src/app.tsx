@@ -1,11 +1,12 @@
 // The frame round the views: login or header, notices that concern every view, and the view itself.
 
 import { useEffect } from "preact/hooks";
+import { t } from "./i18n";
 import { Asides, openAside, useKeys } from "./parts/asides";
 import { Header } from "./parts/header";
 import { Notice } from "./parts/notice";
 import { PausedBanner } from "./parts/protection";
-import { refreshStatus, route, session, statusFault } from "./state";
+import { languageFault, refreshStatus, route, session, statusFault } from "./state";
 import type { View } from "./route";
 import { AccountView } from "./views/account";
 import { CacheView } from "./views/cache";
@@ -21,20 +22,6 @@ import { StatisticsView } from "./views/statistics";
 import { WhyView } from "./views/why";
 
 const STATUS_EVERY_MS = 5_000;
-
-const TITLES: Record<View, string> = {
-  overview: "Overview",
-  statistics: "Statistics",
-  log: "Requests",
-  clients: "Clients",
-  why: "Why",
-  lists: "Lists",
-  cache: "Cache",
-  people: "People",
-  account: "Your account",
-  configuration: "Configuration",
-  setup: "Set up",
-};
 
 function Current({ view }: { view: View }) {
   switch (view) {
@@ -65,6 +52,7 @@ function Current({ view }: { view: View }) {
 
 function Inside() {
   const { view } = route.value;
+  const title = t(`nav.${view}`);
   useKeys();
   useEffect(() => {
     const timer = setInterval(() => {
@@ -73,17 +61,18 @@ function Inside() {
     return () => clearInterval(timer);
   }, []);
   useEffect(() => {
-    document.title = `${TITLES[view]} · Tidegate`;
-    scrollTo(0, 0);
-  }, [view]);
+    document.title = `${title} · Tidegate`;
+  }, [title]);
+  useEffect(() => scrollTo(0, 0), [view]);
   return (
     <>
       <a class="skip" href="#main" onClick={focusMain}>
-        Skip to the content
+        {t("frame.skip")}
       </a>
       <Header view={view} onPalette={() => openAside("palette")} onKeys={() => openAside("keys")} />
       <main id="main" tabIndex={-1} class={`view view-${view}`}>
         {statusFault.value && <Notice tone="fault" fault={statusFault.value} />}
+        {languageFault.value && <Notice tone="fault" fault={languageFault.value} />}
         <PausedBanner />
         <Current view={view} />
       </main>
@@ -109,11 +98,11 @@ export function App() {
         <main class="view">
           <Notice tone="fault" fault={statusFault.value} />
           <button type="button" class="button" onClick={() => void refreshStatus()}>
-            Ask again
+            {t("frame.askAgain")}
           </button>
         </main>
       ) : (
-        <div class="starting" role="status" aria-label="Loading" />
+        <div class="starting" role="status" aria-label={t("frame.loading")} />
       );
   }
 }

@@ -5,6 +5,7 @@ import type { Client, Profiles } from "./client-model";
 import { clientName } from "./clients";
 import { printable } from "./format";
 import { fuzzy, type Found } from "./fuzzy";
+import { t, type MessageKey } from "./i18n";
 import type { IconName } from "./parts/icons";
 import { covers, type Role } from "./roles";
 import { routeHash, type View } from "./route";
@@ -38,7 +39,7 @@ export interface KnownThings {
 interface Ways {
   role: Role;
   paused: boolean;
-  places: readonly { view: View; name: string; icon: IconName; role?: Role }[];
+  places: readonly { view: View; name: MessageKey; icon: IconName; role?: Role }[];
   pauses: readonly { seconds: number; name: string }[];
 }
 
@@ -64,7 +65,7 @@ function doings({ paused, pauses }: Ways): Command[] {
 }
 
 function views({ places }: Ways): Command[] {
-  return places.map(({ view, name, icon, role }) => ({ id: `view ${view}`, name, kind: "View", icon, doing: go(view), ...(role ? { role } : {}) }));
+  return places.map(({ view, name, icon, role }) => ({ id: `view ${view}`, name: t(name), kind: "View", icon, doing: go(view), ...(role ? { role } : {}) }));
 }
 
 function ownViews(): Command[] {

@@ -1,25 +1,29 @@
-// Numbers, times and texts for people. Pure: the time of "now" and the locale are arguments or the
-// browser's own. Texts from the network pass through `printable` before anyone sees them.
+// Numbers, times and texts for people, as the language writes them. Pure: the time of "now" is an argument.
+// Texts from the network pass through `printable` before anyone sees them.
 
-const whole = new Intl.NumberFormat("en-GB");
+import { t } from "./i18n";
+import { count, perLanguage } from "./language";
 
-/** 184203 → "184,203". */
-export function count(n: number): string {
-  return whole.format(n);
-}
+export { count };
+
+const tenths = perLanguage((locale) => new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1, useGrouping: false }));
+const upToTenths = perLanguage((locale) => new Intl.NumberFormat(locale, { maximumFractionDigits: 1, useGrouping: false }));
+
+/** 1.44 → "1.4", 2 → "2.0". */
+const tenth = (n: number): string => tenths().format(n);
 
 /** 184203 → "184k": for axes and narrow places. */
 export function short(n: number): string {
-  if (Math.abs(n) < 1000) return String(Math.round(n * 10) / 10);
+  if (Math.abs(n) < 1000) return upToTenths().format(n);
   const [value, unit] = Math.abs(n) < 999_500 ? [n / 1000, "k"] : [n / 1_000_000, "M"];
-  return `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)}${unit}`;
+  return `${upToTenths().format(value < 10 ? value : Math.round(value))}${unit}`;
 }
 
 /** 0.1731 → "17.3 %". A share that is there never reads as nothing. */
 export function percent(share: number): string {
-  if (share > 0 && share < 0.001) return "< 0.1 %";
-  if (share < 1 && share > 0.999) return "> 99.9 %";
-  return `${(share * 100).toFixed(share === 0 || share === 1 ? 0 : 1)} %`;
+  if (share > 0 && share < 0.001) return `< ${tenth(0.1)} %`;
+  if (share < 1 && share > 0.999) return `> ${tenth(99.9)} %`;
+  return share === 0 || share === 1 ? `${share * 100} %` : `${tenth(share * 100)} %`;
 }
 
 export function share(part: number, all: number): number {
@@ -29,15 +33,15 @@ export function share(part: number, all: number): number {
 /** Microseconds with the unit that reads best: "38 µs", "1.4 ms", "2.1 s". */
 export function micros(us: number): string {
   if (us < 1000) return `${Math.round(us)} µs`;
-  if (us < 999_500) return `${us < 9950 ? (us / 1000).toFixed(1) : Math.round(us / 1000)} ms`;
-  return `${(us / 1_000_000).toFixed(1)} s`;
+  if (us < 999_500) return `${us < 9950 ? tenth(us / 1000) : Math.round(us / 1000)} ms`;
+  return `${tenth(us / 1_000_000)} s`;
 }
 
 export function bytes(n: number): string {
   if (n < 1024) return `${n} B`;
-  if (n < 1024 * 1024) return `${(n / 1024).toFixed(n < 10 * 1024 ? 1 : 0)} KiB`;
-  if (n < 1024 ** 3) return `${(n / 1024 ** 2).toFixed(n < 10 * 1024 ** 2 ? 1 : 0)} MiB`;
-  return `${(n / 1024 ** 3).toFixed(1)} GiB`;
+  if (n < 1024 * 1024) return `${n < 10 * 1024 ? tenth(n / 1024) : Math.round(n / 1024)} KiB`;
+  if (n < 1024 ** 3) return `${n < 10 * 1024 ** 2 ? tenth(n / 1024 ** 2) : Math.round(n / 1024 ** 2)} MiB`;
+  return `${tenth(n / 1024 ** 3)} GiB`;
 }
 
 /** Seconds as "4 s", "12 min", "3 h 20 min", "5 d 2 h". */
@@ -48,7 +52,8 @@ export function span(seconds: number): string {
   if (min < 60) return `${min} min`;
   const h = Math.floor(min / 60);
   if (h < 24) return min % 60 ? `${h} h ${min % 60} min` : `${h} h`;
-  return h % 24 ? `${Math.floor(h / 24)} d ${h % 24} h` : `${Math.floor(h / 24)} d`;
+  const days = t("units.days", { count: Math.floor(h / 24) });
+  return h % 24 ? `${days} ${h % 24} h` : days;
 }
 
 /**
@@ -71,24 +76,21 @@ export function countdown(seconds: number): string {
   return h > 0 ? `${h}:${two(min)}:${two(s % 60)}` : `${min}:${two(s % 60)}`;
 }
 
-const clockFormat = new Intl.DateTimeFormat("en-GB", {
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-});
-const minuteFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const dates = (options: Intl.DateTimeFormatOptions) => perLanguage((locale) => new Intl.DateTimeFormat(locale, options));
+const clockFormat = dates({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const minuteFormat = dates({ hour: "2-digit", minute: "2-digit" });
+const dayFormat = dates({ day: "numeric", month: "short" });
 
 export function clock(at: Date): string {
-  return clockFormat.format(at);
+  return clockFormat().format(at);
 }
 
 export function minute(at: Date): string {
-  return minuteFormat.format(at);
+  return minuteFormat().format(at);
 }
 
 export function day(at: Date): string {
-  return dayFormat.format(at);
+  return dayFormat().format(at);
 }
 
 /** The time of day; with the day in front if that is not `today` (`Date.toDateString`). */
@@ -100,10 +102,10 @@ export function moment(iso: string, today: string): string {
 
 /** A step of a chart as a unit: "minute", "10 minutes", "hour", "6 hours", "day". */
 export function stepName(seconds: number): string {
-  if (seconds === 86_400) return "day";
-  const [n, unit] =
-    seconds % 3600 === 0 ? [seconds / 3600, "hour"] : [Math.round(seconds / 60), "minute"];
-  return n === 1 ? unit : `${n} ${unit}s`;
+  if (seconds === 86_400) return t("units.stepDay");
+  return seconds % 3600 === 0
+    ? t("units.stepHours", { count: seconds / 3600 })
+    : t("units.stepMinutes", { count: Math.round(seconds / 60) });
 }
 
 export function plural(n: number, one: string, many = `${one}s`): string {

@@ -20,8 +20,11 @@ import "./style/tried.css";
 import "./style/statistics.css";
 import "./style/configuration.css";
 import { App } from "./app";
-import { begin } from "./state";
+import { begin, speakChosen } from "./state";
 
 const root = document.getElementById("app");
-if (root) render(<App />, root);
-void begin();
+// In the chosen language from the first word on.
+void speakChosen().then(() => {
+  if (root) render(<App />, root);
+  void begin();
+});

@@ -2,6 +2,8 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { api, Fault, faultOf, onDenied, onSignedOut } from "./api";
+import { speak, t, type MessageKey } from "./i18n";
+import { isLanguage, language, languageOf, type LanguageChoice } from "./language";
 import { RANGES, type Range, type Status } from "./model";
 import { covers, type Role } from "./roles";
 import { parseRoute, routeHash, tokenInHash, type View } from "./route";
@@ -53,6 +55,33 @@ effect(() => {
   store("theme", theme.value);
 });
 effect(() => store("range", range.value));
+
+const languageStored = stored("language");
+export const languageChoice = signal<LanguageChoice>(isLanguage(languageStored) ? languageStored : "browser");
+/** Why the words of the language that was chosen did not come; null while they are there. */
+export const languageFault = signal<Fault | null>(null);
+
+/** Takes up the chosen language; what is shown stays as it is until its words are there. */
+export async function speakChosen(): Promise<void> {
+  const choice = languageChoice.value;
+  try {
+    await speak(choice === "browser" ? languageOf(navigator.languages) : choice);
+    languageFault.value = null;
+  } catch {
+    languageFault.value = new Fault("unreachable", t("language.missing"), t("language.missingRemedy"));
+  }
+}
+
+/** Chooses a language, in this browser. */
+export function chooseLanguage(choice: LanguageChoice): void {
+  languageChoice.value = choice;
+  store("language", choice);
+  void speakChosen();
+}
+
+effect(() => {
+  document.documentElement.lang = language.value;
+});
 
 /** Keys that need neither Ctrl nor another one, such as `?`: they can be switched off. */
 export const singleKeys = signal(stored("keys") !== "off");
@@ -156,6 +185,7 @@ export async function begin(): Promise<void> {
   setInterval(() => {
     if (!document.hidden) now.value = new Date();
   }, 1000);
+  globalThis.addEventListener("languagechange", () => void speakChosen());
   noteFailedSignIn();
   const token = tokenInHash(location.hash);
   if (token) await takeToken(token);
@@ -163,22 +193,16 @@ export async function begin(): Promise<void> {
 }
 
 /** Where Tidegate sends those whose way in failed, with what to tell them. */
-const FAILED_WAYS: Readonly<Record<string, [message: string, remedy: string]>> = {
-  "#stale-link": [
-    "The token in that link is not this Tidegate's.",
-    "Open the address that tidegate run printed last, or paste the text of admin.token.",
-  ],
-  "#sign-on-failed": [
-    "Single sign-on did not let you in.",
-    "Try it once more. If it fails again, ask who runs this Tidegate: its audit log says why.",
-  ],
+const FAILED_WAYS: Readonly<Record<string, [message: MessageKey, remedy: MessageKey]>> = {
+  "#stale-link": ["login.staleLink", "login.staleLinkRemedy"],
+  "#sign-on-failed": ["login.signOnFailed", "login.signOnFailedRemedy"],
 };
 
 function noteFailedSignIn(): void {
   const way = FAILED_WAYS[location.hash];
   if (!way) return;
   history.replaceState(null, "", routeHash("overview"));
-  loginFault.value = new Fault("signed-out", ...way);
+  loginFault.value = new Fault("signed-out", t(way[0]), t(way[1]));
 }
 
 async function takeToken(token: string): Promise<void> {

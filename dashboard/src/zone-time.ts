@@ -1,6 +1,9 @@
 // Moments as the clock of a zone shows them. A day of the statistics begins at the midnight of Tidegate's
 // zone, which need not be the browser's. Pure.
 
+import { t } from "./i18n";
+import { perLanguage } from "./language";
+
 export type StepLength = "minute" | "hour" | "day" | "month";
 
 type Part = "minute" | "day" | "date" | "month" | "year";
@@ -30,11 +33,11 @@ export interface ZoneClock {
 }
 
 export function clockOf(zone: string | undefined): ZoneClock {
-  const formats = new Map<Part, Intl.DateTimeFormat>();
+  const formats = new Map<Part, () => Intl.DateTimeFormat>();
   const show = (part: Part, at: Date): string => {
-    const format = formats.get(part) ?? new Intl.DateTimeFormat("en-GB", { ...OPTIONS[part], ...(zone ? { timeZone: zone } : {}) });
+    const format = formats.get(part) ?? perLanguage((locale) => new Intl.DateTimeFormat(locale, { ...OPTIONS[part], ...(zone ? { timeZone: zone } : {}) }));
     formats.set(part, format);
-    return format.format(at);
+    return format().format(at);
   };
   return { zone, show };
 }
@@ -48,6 +51,6 @@ export function spanText(clock: ZoneClock, step: StepLength, at: Date, until: Da
       return clock.show("date", at);
     case "hour":
     case "minute":
-      return `${clock.show("day", at)}, ${clock.show("minute", at)} to ${clock.show("minute", until)}`;
+      return t("units.fromTo", { day: clock.show("day", at), from: clock.show("minute", at), until: clock.show("minute", until) });
   }
 }

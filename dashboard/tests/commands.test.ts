@@ -9,8 +9,8 @@ const client = (address: string, name: string | null): Client => ({
 const profiles = { profiles: [], groups: [{ name: "night", lists: null, schedule: [], made_here: true }], lists: [], revision: "1", default: { lists: null, otherwise: "pass" } } satisfies Profiles;
 const known: KnownThings = { clients: [client("192.168.1.66", "mias-tablet.lan"), client("192.168.1.7", null)], profiles, lists: [{ name: "easylist", off: true }] };
 const places = [
-  { view: "overview", name: "Overview", icon: "overview" },
-  { view: "people", name: "People", icon: "people", role: "administrator" },
+  { view: "overview", name: "nav.overview", icon: "overview" },
+  { view: "people", name: "nav.people", icon: "people", role: "administrator" },
 ] as const;
 const all = (role: Role, paused = false) => commands({ role, paused, places, pauses: [{ seconds: 300, name: "for 5 minutes" }] }, known);
 const names = (role: Role, typed: string) => offered(typed, all(role)).map(({ command }) => command.name);

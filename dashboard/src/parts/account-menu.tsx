@@ -1,18 +1,20 @@
 // Who is signed in, the way to their account, the colours, and the way out.
 
 import { printable } from "../format";
+import { t } from "../i18n";
+import { LANGUAGE_NAMES, LANGUAGES, type LanguageChoice } from "../language";
 import { ROLE_TEXT } from "../roles";
 import { routeHash } from "../route";
-import { may, me, signOut, theme, type Theme } from "../state";
+import { chooseLanguage, languageChoice, may, me, signOut, theme, type Theme } from "../state";
 import { Choice } from "./choice";
 import { Icon } from "./icons";
 import { useMenu } from "./menu";
 
-export const THEMES: readonly { value: Theme; text: string }[] = [
-  { value: "system", text: "System" },
-  { value: "light", text: "Light" },
-  { value: "dark", text: "Dark" },
-];
+const THEMES: readonly Theme[] = ["system", "light", "dark"];
+const CHOICES: readonly LanguageChoice[] = ["browser", ...LANGUAGES];
+
+/** Languages go by their own names, whatever is spoken. */
+const choiceName = (choice: LanguageChoice): string => (choice === "browser" ? t("language.browser") : LANGUAGE_NAMES[choice]);
 
 interface AccountMenuProps {
   onKeys: () => void;
@@ -34,7 +36,7 @@ export function AccountMenu({ onKeys }: AccountMenuProps) {
         class="button button-bare button-square account-button"
         aria-expanded={open.value}
         aria-controls="account-menu"
-        aria-label={`Account: ${name}`}
+        aria-label={t("account.menu", { name })}
         title={name}
         onClick={() => {
           open.value = !open.value;
@@ -50,12 +52,12 @@ export function AccountMenu({ onKeys }: AccountMenuProps) {
           </div>
           <a class="menu-item" href={routeHash("account")} onClick={close}>
             <Icon name="person" />
-            Your account
+            {t("nav.account")}
           </a>
           {may("administrator") && (
             <a class="menu-item" href={routeHash("people")} onClick={close}>
               <Icon name="people" />
-              People
+              {t("nav.people")}
             </a>
           )}
           <button
@@ -68,25 +70,37 @@ export function AccountMenu({ onKeys }: AccountMenuProps) {
             }}
           >
             <Icon name="keyboard" />
-            Keyboard
+            {t("keys.title")}
           </button>
           <div class="account-theme">
             <span class="menu-text" aria-hidden="true">
-              Colours
+              {t("theme.title")}
             </span>
             <Choice
-              label="Colours"
+              label={t("theme.title")}
               name="theme"
               value={theme.value}
-              options={THEMES}
+              options={THEMES.map((value) => ({ value, text: t(`theme.${value}`) }))}
               onChoose={(value) => {
                 theme.value = value;
               }}
             />
           </div>
+          <div class="account-theme">
+            <span class="menu-text" aria-hidden="true">
+              {t("language.title")}
+            </span>
+            <Choice
+              label={t("language.title")}
+              name="language"
+              value={languageChoice.value}
+              options={CHOICES.map((value) => ({ value, text: choiceName(value) }))}
+              onChoose={chooseLanguage}
+            />
+          </div>
           <button type="button" class="menu-item" onClick={() => void signOut()}>
             <Icon name="leave" />
-            Sign out
+            {t("account.signOut")}
           </button>
         </div>
       )}

@@ -1,3 +1,4 @@
+import { t } from "../i18n";
 import type { Role } from "../roles";
 import { routeHash, type View } from "../route";
 import { may } from "../state";
@@ -8,16 +9,16 @@ import { Protection } from "./protection";
 
 /** `role` is who alone is shown the way. */
 export const PLACES: readonly (Place & { role?: Role })[] = [
-  { view: "overview", name: "Overview", icon: "overview" },
-  { view: "statistics", name: "Statistics", icon: "statistics" },
-  { view: "log", name: "Requests", icon: "log" },
-  { view: "clients", name: "Clients", icon: "clients" },
-  { view: "why", name: "Why", icon: "why" },
-  { view: "lists", name: "Lists", icon: "lists" },
-  { view: "cache", name: "Cache", icon: "cache" },
-  { view: "configuration", name: "Configuration", icon: "configuration", role: "administrator" },
-  { view: "people", name: "People", icon: "people", role: "administrator" },
-  { view: "setup", name: "Set up", icon: "setup" },
+  { view: "overview", name: "nav.overview", icon: "overview" },
+  { view: "statistics", name: "nav.statistics", icon: "statistics" },
+  { view: "log", name: "nav.log", icon: "log" },
+  { view: "clients", name: "nav.clients", icon: "clients" },
+  { view: "why", name: "nav.why", icon: "why" },
+  { view: "lists", name: "nav.lists", icon: "lists" },
+  { view: "cache", name: "nav.cache", icon: "cache" },
+  { view: "configuration", name: "nav.configuration", icon: "configuration", role: "administrator" },
+  { view: "people", name: "nav.people", icon: "people", role: "administrator" },
+  { view: "setup", name: "nav.setup", icon: "setup" },
 ];
 
 interface HeaderProps {
@@ -30,7 +31,7 @@ export function Header({ view, onPalette, onKeys }: HeaderProps) {
   return (
     <header class="header">
       <div class="header-row">
-        <a class="brand" href={routeHash("overview")} aria-label="Tidegate, overview">
+        <a class="brand" href={routeHash("overview")} aria-label={t("frame.brand")}>
           <Mark />
           <span class="brand-name">Tidegate</span>
         </a>
@@ -40,9 +41,9 @@ export function Header({ view, onPalette, onKeys }: HeaderProps) {
           <button
             type="button"
             class="button button-bare button-square"
-            aria-label="Go to or do anything"
+            aria-label={t("palette.title")}
             aria-keyshortcuts="Control+K Meta+K"
-            title="Go to or do anything (Ctrl K)"
+            title={t("palette.titleWithKey")}
             onClick={onPalette}
           >
             <Icon name="search" />

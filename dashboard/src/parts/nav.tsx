@@ -3,13 +3,15 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { fitting } from "../fitting";
+import { t, type MessageKey } from "../i18n";
+import { language } from "../language";
 import { routeHash, type View } from "../route";
 import { Icon, type IconName } from "./icons";
 import { useMenu } from "./menu";
 
 export interface Place {
   view: View;
-  name: string;
+  name: MessageKey;
   icon: IconName;
 }
 
@@ -44,7 +46,7 @@ function useFitting(places: readonly Place[]) {
       watch.disconnect();
       PHONE.removeEventListener("change", measure);
     };
-  }, [places.length]);
+  }, [places.length, language.value]);
   return { row, fits };
 }
 
@@ -52,7 +54,7 @@ export function Nav({ places, view }: { places: readonly Place[]; view: View }) 
   const { row, fits } = useFitting(places);
   const rest = places.slice(fits);
   return (
-    <nav class="nav" aria-label="Views" ref={row}>
+    <nav class="nav" aria-label={t("nav.views")} ref={row}>
       {places.map((place, n) => (
         <a
           key={place.view}
@@ -61,7 +63,7 @@ export function Nav({ places, view }: { places: readonly Place[]; view: View }) 
           aria-current={view === place.view ? "page" : undefined}
         >
           <Icon name={place.icon} />
-          <span>{place.name}</span>
+          <span>{t(place.name)}</span>
         </a>
       ))}
       <More places={rest} view={view} />
@@ -86,7 +88,7 @@ function More({ places, view }: { places: readonly Place[]; view: View }) {
         }}
       >
         <Icon name="more" />
-        <span>More</span>
+        <span>{t("nav.more")}</span>
       </button>
       {open.value && (
         <ul class="menu-sheet" id="more-views">
@@ -101,7 +103,7 @@ function More({ places, view }: { places: readonly Place[]; view: View }) {
                 }}
               >
                 <Icon name={place.icon} />
-                {place.name}
+                {t(place.name)}
               </a>
             </li>
           ))}
