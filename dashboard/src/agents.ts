@@ -2,6 +2,7 @@
 // shown as it was sent.
 
 import { printable } from "./format";
+import { t } from "./i18n";
 
 const BROWSERS: [RegExp, string][] = [
   [/\bEdgA?\/(\d+)/, "Edge"],
@@ -32,7 +33,7 @@ export function agentText(agent: string): string {
     const found = shape.exec(agent);
     return found ? [`${name} ${found[1] ?? ""}`] : [];
   })[0];
-  if (browser === undefined) return printable(agent).slice(0, 80) || "Unknown program";
+  if (browser === undefined) return printable(agent).slice(0, 80) || t("sessions.unknownProgram");
   const system = SYSTEMS.find(([shape]) => shape.test(agent))?.[1];
-  return system === undefined ? browser : `${browser} on ${system}`;
+  return system === undefined ? browser : t("sessions.browserOn", { browser, system });
 }

@@ -16,6 +16,7 @@ import type {
   Schema,
 } from "./config-model";
 import { asSentence } from "./format";
+import { t } from "./i18n";
 import type {
   Action,
   CacheIndex,
@@ -156,8 +157,8 @@ async function call<T>(path: string, init: RequestInit, timeout = TIMEOUT_MS): P
     if (isAbort(fault)) throw fault;
     throw new Fault(
       "unreachable",
-      "Tidegate does not answer.",
-      "Look whether `tidegate run` is still running on its machine. This page asks again by itself.",
+      t("faults.noAnswer"),
+      t("faults.noAnswerRemedy"),
     );
   }
   if (response.ok) return body as T;
@@ -165,7 +166,7 @@ async function call<T>(path: string, init: RequestInit, timeout = TIMEOUT_MS): P
   if (response.status === 401 && path === "login") {
     throw new Fault(
       "signed-out",
-      asSentence(problem?.error ?? "that is not right"),
+      asSentence(problem?.error ?? t("faults.notRight")),
       asSentence(problem?.remedy ?? ""),
       [],
       { needsCode: problem?.needs === "code" },
@@ -173,13 +174,13 @@ async function call<T>(path: string, init: RequestInit, timeout = TIMEOUT_MS): P
   }
   if (response.status === 401) {
     whenSignedOut();
-    throw new Fault("signed-out", "You are signed out.", "Sign in again.");
+    throw new Fault("signed-out", t("faults.signedOut"), t("faults.signedOutRemedy"));
   }
   if (response.status === 403) whenDenied();
   throw new Fault(
     response.status === 409 ? "changed" : "refused",
-    asSentence(problem?.error ?? `Tidegate answered ${response.status} ${response.statusText}`),
-    asSentence(problem?.remedy ?? "What it prints on its terminal may say more"),
+    asSentence(problem?.error ?? t("faults.answered", { status: String(response.status), text: response.statusText })),
+    asSentence(problem?.remedy ?? t("faults.answeredRemedy")),
     problem?.complaints ?? [],
     { files: (problem as FilesProblem | null) ?? {} },
   );
@@ -188,10 +189,10 @@ async function call<T>(path: string, init: RequestInit, timeout = TIMEOUT_MS): P
 /** The same with a remedy for people: that of the API is for programs. */
 function signInFault({ kind, message, needsCode }: Fault, credentials: Credentials): Fault {
   const remedy = needsCode
-    ? "Take the code that the authenticator shows now: each works once."
+    ? t("faults.codeRemedy")
     : "token" in credentials
-      ? "Copy the whole line of `admin.token` again: each state folder has a token of its own."
-      : "Type both again. An administrator can set a new password.";
+      ? t("faults.tokenRemedy")
+      : t("faults.passwordRemedy");
   return new Fault(kind, message, remedy, [], { needsCode });
 }
 
@@ -301,5 +302,5 @@ export const api = {
 export function faultOf(thrown: unknown): Fault | null {
   if (thrown instanceof Fault) return thrown;
   if (isAbort(thrown)) return null;
-  return new Fault("refused", String(thrown), "Reload the page; if it stays, report it as a bug.");
+  return new Fault("refused", String(thrown), t("faults.bug"));
 }

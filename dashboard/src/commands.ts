@@ -6,6 +6,7 @@ import { clientName } from "./clients";
 import { printable } from "./format";
 import { fuzzy, type Found } from "./fuzzy";
 import { t, type MessageKey } from "./i18n";
+import { LANGUAGE_NAMES, LANGUAGES, type Language } from "./language";
 import type { IconName } from "./parts/icons";
 import { covers, type Role } from "./roles";
 import { routeHash, type View } from "./route";
@@ -14,7 +15,8 @@ export type Doing =
   | { does: "go"; hash: string }
   | { does: "pause"; seconds: number }
   | { does: "resume" | "reload" | "keys" | "sign-out" }
-  | { does: "theme"; theme: "system" | "light" | "dark" };
+  | { does: "theme"; theme: "system" | "light" | "dark" }
+  | { does: "language"; language: Language };
 
 export interface Command {
   id: string;
@@ -40,39 +42,47 @@ interface Ways {
   role: Role;
   paused: boolean;
   places: readonly { view: View; name: MessageKey; icon: IconName; role?: Role }[];
-  pauses: readonly { seconds: number; name: string }[];
+  pauses: readonly { seconds: number; name: MessageKey }[];
 }
 
 const go = (view: View, words?: Record<string, string>): Doing => ({ does: "go", hash: routeHash(view, words) });
 
 function doings({ paused, pauses }: Ways): Command[] {
   const pausing: Command[] = paused
-    ? [{ id: "resume", name: "Resume protection", kind: "Do", icon: "play", doing: { does: "resume" }, role: "operator" }]
+    ? [{ id: "resume", name: t("palette.resume"), kind: t("palette.do"), icon: "play", doing: { does: "resume" }, role: "operator" }]
     : pauses.map(({ seconds, name }) => ({
-        id: `pause ${seconds}`, name: `Pause protection ${name}`, kind: "Do", icon: "pause", doing: { does: "pause", seconds }, role: "operator",
+        id: `pause ${seconds}`, name: t("palette.pause", { long: t(name) }), kind: t("palette.do"), icon: "pause", doing: { does: "pause", seconds }, role: "operator",
       }));
   return [
     ...pausing,
-    { id: "reload", name: "Reload configuration and lists", kind: "Do", icon: "reload", doing: { does: "reload" }, role: "operator" },
-    { id: "new profile", name: "New profile", kind: "Do", icon: "plus", doing: go("clients", { new: "profile" }), role: "operator" },
-    { id: "new group", name: "New group", kind: "Do", icon: "plus", doing: go("clients", { new: "group" }), role: "operator" },
-    { id: "theme light", name: "Light colours", also: "theme", kind: "Do", icon: "sun", doing: { does: "theme", theme: "light" } },
-    { id: "theme dark", name: "Dark colours", also: "theme", kind: "Do", icon: "moon", doing: { does: "theme", theme: "dark" } },
-    { id: "theme system", name: "Colours as the system has them", also: "theme", kind: "Do", icon: "system", doing: { does: "theme", theme: "system" } },
-    { id: "keys", name: "Show the keys", also: "keyboard shortcuts", kind: "Do", icon: "keyboard", doing: { does: "keys" } },
-    { id: "sign out", name: "Sign out", kind: "Do", icon: "leave", doing: { does: "sign-out" } },
+    { id: "reload", name: t("palette.reload"), kind: t("palette.do"), icon: "reload", doing: { does: "reload" }, role: "operator" },
+    { id: "new profile", name: t("palette.newProfile"), kind: t("palette.do"), icon: "plus", doing: go("clients", { new: "profile" }), role: "operator" },
+    { id: "new group", name: t("palette.newGroup"), kind: t("palette.do"), icon: "plus", doing: go("clients", { new: "group" }), role: "operator" },
+    { id: "theme light", name: t("palette.light"), also: t("palette.theme"), kind: t("palette.do"), icon: "sun", doing: { does: "theme", theme: "light" } },
+    { id: "theme dark", name: t("palette.dark"), also: t("palette.theme"), kind: t("palette.do"), icon: "moon", doing: { does: "theme", theme: "dark" } },
+    { id: "theme system", name: t("palette.system"), also: t("palette.theme"), kind: t("palette.do"), icon: "system", doing: { does: "theme", theme: "system" } },
+    ...languages(),
+    { id: "keys", name: t("palette.keys"), also: t("palette.shortcuts"), kind: t("palette.do"), icon: "keyboard", doing: { does: "keys" } },
+    { id: "sign out", name: t("account.signOut"), kind: t("palette.do"), icon: "leave", doing: { does: "sign-out" } },
   ];
 }
 
+/** Found by the name of the language, and by "language" in the one that is spoken. */
+function languages(): Command[] {
+  return LANGUAGES.map((language): Command => ({
+    id: `language ${language}`, name: LANGUAGE_NAMES[language], also: t("language.title"), kind: t("palette.do"), icon: "language", doing: { does: "language", language },
+  }));
+}
+
 function views({ places }: Ways): Command[] {
-  return places.map(({ view, name, icon, role }) => ({ id: `view ${view}`, name: t(name), kind: "View", icon, doing: go(view), ...(role ? { role } : {}) }));
+  return places.map(({ view, name, icon, role }) => ({ id: `view ${view}`, name: t(name), kind: t("palette.view"), icon, doing: go(view), ...(role ? { role } : {}) }));
 }
 
 function ownViews(): Command[] {
-  const within: [show: string, name: string][] = [["sessions", "Sessions of all"], ["tokens", "Tokens of programs"], ["audit", "Audit log"]];
+  const within: [show: string, name: string][] = [["sessions", t("palette.sessions")], ["tokens", t("people.tokensOfPrograms")], ["audit", t("people.parts.audit")]];
   return [
-    { id: "view account", name: "Your account", also: "password, two-step, tokens", kind: "View", icon: "person", doing: go("account") },
-    ...within.map(([show, name]): Command => ({ id: `people ${show}`, name, kind: "View", icon: "people", doing: go("people", { show }), role: "administrator" })),
+    { id: "view account", name: t("nav.account"), also: t("palette.accountAlso"), kind: t("palette.view"), icon: "person", doing: go("account") },
+    ...within.map(([show, name]): Command => ({ id: `people ${show}`, name, kind: t("palette.view"), icon: "people", doing: go("people", { show }), role: "administrator" })),
   ];
 }
 
@@ -82,11 +92,11 @@ function things({ clients, profiles, lists }: KnownThings): Command[] {
     ...clients.map((client): Command => {
       const name = clientName(client, named);
       const also = name === client.client ? {} : { also: client.client };
-      return { id: `client ${client.client}`, name, ...also, kind: "Client", icon: "clients", doing: go("clients", { client: client.client }) };
+      return { id: `client ${client.client}`, name, ...also, kind: t("palette.client"), icon: "clients", doing: go("clients", { client: client.client }) };
     }),
-    ...named.map((one): Command => ({ id: `profile ${one.name}`, name: printable(one.name), kind: "Profile", icon: "clients", doing: go("clients", { profile: one.name }) })),
-    ...(profiles?.groups ?? []).map((one): Command => ({ id: `group ${one.name}`, name: printable(one.name), kind: "Group", icon: "clients", doing: go("clients", { group: one.name }) })),
-    ...lists.map((one): Command => ({ id: `list ${one.name}`, name: printable(one.name), ...(one.off ? { also: "off" } : {}), kind: "List", icon: "lists", doing: go("lists") })),
+    ...named.map((one): Command => ({ id: `profile ${one.name}`, name: printable(one.name), kind: t("palette.profile"), icon: "clients", doing: go("clients", { profile: one.name }) })),
+    ...(profiles?.groups ?? []).map((one): Command => ({ id: `group ${one.name}`, name: printable(one.name), kind: t("palette.group"), icon: "clients", doing: go("clients", { group: one.name }) })),
+    ...lists.map((one): Command => ({ id: `list ${one.name}`, name: printable(one.name), ...(one.off ? { also: t("words.off") } : {}), kind: t("palette.list"), icon: "lists", doing: go("lists") })),
   ];
 }
 
@@ -98,8 +108,8 @@ export function commands(ways: Ways, known: KnownThings): Command[] {
 /** What can be asked with whatever was typed. */
 function asking(typed: string): Command[] {
   return [
-    { id: "ask why", name: `Why is ${typed} blocked, or not?`, kind: "Ask", icon: "why", doing: go("why", { target: typed }) },
-    { id: "ask log", name: `Requests with ${typed}`, kind: "Ask", icon: "log", doing: go("log", { filter: typed }) },
+    { id: "ask why", name: t("palette.why", { name: typed }), kind: t("palette.ask"), icon: "why", doing: go("why", { target: typed }) },
+    { id: "ask log", name: t("palette.requests", { name: typed }), kind: t("palette.ask"), icon: "log", doing: go("log", { filter: typed }) },
   ];
 }
 

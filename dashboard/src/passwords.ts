@@ -1,5 +1,7 @@
 // Passwords and codes: how long a password is, a made-up one, and how secrets are written for typing.
 
+import { t } from "./i18n";
+
 export const PASSWORD_MIN = 10;
 /** The meter is full at this length. */
 export const PASSWORD_FULL = 20;
@@ -12,10 +14,10 @@ const GROUP_LENGTH = 5;
 /** What to say of a password, by its length alone: what is guessed first, nobody knows. */
 export function lengthText(password: string): string {
   const length = [...password].length;
-  if (length === 0) return `At least ${PASSWORD_MIN} characters`;
-  if (length < PASSWORD_MIN) return `${PASSWORD_MIN - length} more to go`;
-  if (length < 14) return "Long enough";
-  return length < PASSWORD_FULL ? "Good length" : "Very good length";
+  if (length === 0) return t("password.least", { count: PASSWORD_MIN });
+  if (length < PASSWORD_MIN) return t("password.toGo", { count: PASSWORD_MIN - length });
+  if (length < 14) return t("password.enough");
+  return length < PASSWORD_FULL ? t("password.good") : t("password.veryGood");
 }
 
 /** A password of twenty letters and digits, in groups: 99 bits. */
@@ -45,8 +47,8 @@ export function codeOf(typed: string): string {
 /** The recovery codes as a file to keep. */
 export function codesFile(name: string, host: string, codes: readonly string[], at: Date): string {
   return [
-    `Recovery codes of ${name} at Tidegate, ${host}`,
-    `Made ${at.toISOString().slice(0, 10)}. Each signs in once, in place of the code of the authenticator.`,
+    t("password.codesOf", { name, host }),
+    t("password.codesMade", { day: at.toISOString().slice(0, 10) }),
     "",
     ...codes,
     "",

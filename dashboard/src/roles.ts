@@ -1,13 +1,17 @@
 // The roles, each with all that the one before may.
 
+import { t } from "./i18n";
+
 export const ROLES = ["viewer", "operator", "administrator"] as const;
 export type Role = (typeof ROLES)[number];
 
-export const ROLE_TEXT: Record<Role, { name: string; may: string }> = {
-  viewer: { name: "Viewer", may: "looks at everything, changes nothing" },
-  operator: { name: "Operator", may: "pauses, allows and blocks, keeps lists and profiles" },
-  administrator: { name: "Administrator", may: "changes settings, and says who may what" },
-};
+export const roleName = (role: Role): string => t(`roles.${role}.name`);
+
+/** The name as it stands within a sentence. */
+export const roleWithin = (role: Role): string => t(`roles.${role}.within`);
+
+/** What one with the role may. */
+export const roleMay = (role: Role): string => t(`roles.${role}.may`);
 
 /** True if `role` may what `needed` may. */
 export function covers(role: Role, needed: Role): boolean {

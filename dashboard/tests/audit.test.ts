@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { auditText, auditWho, bodyLines, hasFailed } from "../src/audit";
+import { speak } from "../src/i18n";
 import type { AuditEntry } from "../src/user-model";
 
 const entry = (action: string, body: unknown = {}, more: Partial<AuditEntry> = {}): AuditEntry =>
@@ -59,4 +60,15 @@ test("hostile text is shown as text", () => {
   expect(bodyLines({ name: "\u202egnp", n: [1] })).toEqual(["{", '  "name": "\ufffdgnp",', '  "n": [', "    1", "  ]", "}"]);
   expect(bodyLines({})).toBeNull();
   expect(bodyLines(null)).toBeNull();
+});
+
+test("in German the deed stands at the end", async () => {
+  await speak("de");
+  expect([
+    told("POST /api/pause", { seconds: 600 }),
+    told("POST /api/pause", null, { status: 403 }),
+    told("POST /api/lists/switch", { name: "ads", on: false }),
+    told("POST /api/users/change", { name: "ben", role: "operator" }),
+  ]).toEqual(["hat den Schutz für 10 Minuten pausiert", "wollte den Schutz pausieren", "hat die Liste ads abgeschaltet", "hat ben zum Bediener gemacht"]);
+  await speak("en");
 });

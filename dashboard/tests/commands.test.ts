@@ -12,7 +12,7 @@ const places = [
   { view: "overview", name: "nav.overview", icon: "overview" },
   { view: "people", name: "nav.people", icon: "people", role: "administrator" },
 ] as const;
-const all = (role: Role, paused = false) => commands({ role, paused, places, pauses: [{ seconds: 300, name: "for 5 minutes" }] }, known);
+const all = (role: Role, paused = false) => commands({ role, paused, places, pauses: [{ seconds: 300, name: "protection.minutes" as const }] }, known);
 const names = (role: Role, typed: string) => offered(typed, all(role)).map(({ command }) => command.name);
 
 test("only what the role may is offered", () => {

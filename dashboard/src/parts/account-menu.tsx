@@ -3,7 +3,7 @@
 import { printable } from "../format";
 import { t } from "../i18n";
 import { LANGUAGE_NAMES, LANGUAGES, type LanguageChoice } from "../language";
-import { ROLE_TEXT } from "../roles";
+import { roleName } from "../roles";
 import { routeHash } from "../route";
 import { chooseLanguage, languageChoice, may, me, signOut, theme, type Theme } from "../state";
 import { Choice } from "./choice";
@@ -48,7 +48,7 @@ export function AccountMenu({ onKeys }: AccountMenuProps) {
         <div class="menu-sheet account-sheet" id="account-menu">
           <div class="account-who">
             <strong>{name}</strong>
-            <span class="quiet">{ROLE_TEXT[who.role].name}</span>
+            <span class="quiet">{roleName(who.role)}</span>
           </div>
           <a class="menu-item" href={routeHash("account")} onClick={close}>
             <Icon name="person" />

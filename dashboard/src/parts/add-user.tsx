@@ -4,6 +4,7 @@
 import { useSignal } from "@preact/signals";
 import { api } from "../api";
 import { printable } from "../format";
+import { t } from "../i18n";
 import type { Role } from "../roles";
 import { me } from "../state";
 import { useAct } from "./act";
@@ -12,6 +13,7 @@ import { Field, NewPassword } from "./field";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
 import { RoleChoice } from "./role-choice";
+import { Sentence } from "./sentence";
 
 interface AddUserProps {
   /** There is none yet: it is who installs it. */
@@ -45,12 +47,12 @@ export function AddUser({ isFirst, onAdded }: AddUserProps) {
     onAdded();
   };
   return (
-    <Panel id="add-user-title" title={isFirst ? "Add yourself" : "Add a user"}>
+    <Panel id="add-user-title" title={isFirst ? t("addUser.yourself") : t("addUser.title")}>
       {added.value && <AddedNotice added={added.value} />}
       <form class="put-in" onSubmit={(event) => void submit(event)}>
         <Field
-          name="Name"
-          hint="Letters, digits and . _ - @, such as anna or anna@example.com."
+          name={t("words.name")}
+          hint={t("addUser.nameHint")}
           value={name}
           type="text"
           autocomplete="off"
@@ -59,7 +61,7 @@ export function AddUser({ isFirst, onAdded }: AddUserProps) {
         />
         <RoleChoice value={role} name="new-user-role" />
         <NewPassword
-          name="Password"
+          name={t("login.password")}
           value={password}
           onMade={(text) => {
             made.value = text;
@@ -68,7 +70,7 @@ export function AddUser({ isFirst, onAdded }: AddUserProps) {
         {fault.value && <Notice tone="fault" fault={fault.value} />}
         <div class="foot">
           <button type="submit" class="button button-main" disabled={busy.value}>
-            {busy.value ? "Adding …" : "Add"}
+            {busy.value ? t("addUser.adding") : t("words.add")}
           </button>
         </div>
       </form>
@@ -81,15 +83,15 @@ function AddedNotice({ added }: { added: Added }) {
   return (
     <Notice tone="good">
       <p>
-        <strong>{printable(added.name)} is added.</strong>{" "}
+        <Sentence of="addUser.added" values={{ name: printable(added.name) }} />{" "}
         {added.wasFirst && isByToken
-          ? "Sign out and come in by that name."
-          : "They can set a password and a second step of their own under Your account."}
+          ? t("addUser.comeIn")
+          : t("addUser.ownSettings")}
       </p>
       {added.password !== null && (
         <>
-          <p>Their password, not shown again:</p>
-          <Copyable text={added.password} label="the password" />
+          <p>{t("addUser.password")}</p>
+          <Copyable text={added.password} label={t("addUser.thePassword")} />
         </>
       )}
     </Notice>

@@ -5,6 +5,7 @@ import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Fault } from "../api";
+import { t } from "../i18n";
 import { singleKeys } from "../state";
 import { Notice } from "./notice";
 
@@ -69,7 +70,7 @@ export function Asides() {
   }, [what]);
   if (now === null) return null;
   if (failed) {
-    const fault = new Fault("unreachable", "This part of the page did not come.", "Reload the page: Tidegate may have been renewed, or does not answer.");
+    const fault = new Fault("unreachable", t("frame.partMissing"), t("frame.partMissingRemedy"));
     return (
       <div class="aside-fault">
         <Notice tone="fault" fault={fault} />

@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { t } from "../i18n";
 
 interface AskBackProps {
   /** The button's text, and what a screen reader is told of it. */
@@ -16,7 +17,7 @@ interface AskBackProps {
   onYes: () => unknown;
 }
 
-export function AskBack({ text, label, question, yes, no = "Keep", disabled, onYes }: AskBackProps) {
+export function AskBack({ text, label, question, yes, no = t("words.keep"), disabled, onYes }: AskBackProps) {
   const asks = useSignal(false);
   const keep = useRef<HTMLButtonElement>(null);
   const opener = useRef<HTMLButtonElement>(null);

@@ -4,13 +4,16 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { api, faultOf, type Fault } from "../api";
 import { auditText, auditWho, bodyLines, hasFailed } from "../audit";
-import { asSentence, clock, day, moment, plural, printable } from "../format";
+import { asSentence, clock, day, moment, printable } from "../format";
+import { t } from "../i18n";
 import { usePolled } from "../poll";
+import { ROLES, roleWithin } from "../roles";
 import { amend, route, today } from "../state";
 import type { AuditEntry } from "../user-model";
 import { Icon } from "./icons";
 import { Empty, Notice } from "./notice";
 import { SearchField } from "./search-field";
+import { Sentence } from "./sentence";
 
 const NEWEST_EVERY_MS = 5_000;
 
@@ -28,7 +31,7 @@ function Filter({ filter }: { filter: string }) {
   return (
     <search class="filters audit-filters">
       <SearchField
-        label="Part of a name, an address, or of what was done"
+        label={t("audit.filter")}
         value={filter}
         onFind={(text) => amend({ show: "audit", filter: text })}
       />
@@ -71,13 +74,13 @@ function Entries({ filter }: { filter: string }) {
       {newest.fault && newest.fault.kind === "refused" && <Notice tone="fault" fault={newest.fault} />}
       {(page.lost ?? 0) > 0 && (
         <Notice tone="land">
-          <p>{plural(page.lost ?? 0, "entry is", "entries are")} missing: the disk was full, and the changes were made all the same.</p>
+          <p>{t("audit.lost", { count: page.lost ?? 0 })}</p>
         </Notice>
       )}
       {entries.length === 0 ? (
-        <Empty title={filter === "" ? "Nothing was changed yet" : "Nothing that was done fits"} />
+        <Empty title={filter === "" ? t("audit.nothingYet") : t("audit.nothingFits")} />
       ) : (
-        <section class="panel audit" aria-label="Audit log">
+        <section class="panel audit" aria-label={t("people.parts.audit")}>
           <ol>
             {entries.map((entry, n) => (
               <Entry key={entry.n} entry={entry} before={entries[n - 1]} />
@@ -89,10 +92,10 @@ function Entries({ filter }: { filter: string }) {
         {fault.value && <Notice tone="fault" fault={fault.value} />}
         {next !== null && (
           <button type="button" class="button" disabled={busy.value} onClick={() => void more()}>
-            {busy.value ? "Looking further back …" : "Older"}
+            {busy.value ? t("words.lookingBack") : t("words.older")}
           </button>
         )}
-        {next === null && entries.length > 0 && <p class="quiet">The log begins here.</p>}
+        {next === null && entries.length > 0 && <p class="quiet">{t("words.logBegins")}</p>}
       </div>
     </>
   );
@@ -100,7 +103,14 @@ function Entries({ filter }: { filter: string }) {
 
 function dayOf(iso: string): string {
   const at = new Date(iso);
-  return at.toDateString() === today.value ? "Today" : day(at);
+  return at.toDateString() === today.value ? t("words.today") : day(at);
+}
+
+/** Roles that this page does not know are told as they are called. */
+function asText(role: string, kind: AuditEntry["kind"]): string {
+  const known = ROLES.find((one) => one === role);
+  const name = known ? roleWithin(known) : printable(role);
+  return kind === "token" ? t("audit.byToken", { role: name }) : name;
 }
 
 function Entry({ entry, before }: { entry: AuditEntry; before: AuditEntry | undefined }) {
@@ -118,20 +128,20 @@ function Entry({ entry, before }: { entry: AuditEntry; before: AuditEntry | unde
             </time>
             <span class="audit-text">
               <b>{auditWho(entry)}</b> {auditText(entry)}
-              {failed && <span class="tag tag-land">failed</span>}
+              {failed && <span class="tag tag-land">{t("audit.failed")}</span>}
             </span>
             <Icon name="chevron" />
           </summary>
           <div class="audit-more">
             {entry.error !== null && <p>{asSentence(printable(entry.error))}</p>}
             <dl class="facts">
-              <Fact name="When">{moment(entry.at, today.value)}</Fact>
-              <Fact name="From">
+              <Fact name={t("audit.when")}>{moment(entry.at, today.value)}</Fact>
+              <Fact name={t("audit.from")}>
                 <code>{printable(entry.client)}</code>
               </Fact>
-              {entry.role !== null && <Fact name="As">{entry.role}{entry.kind === "token" && ", by a token"}</Fact>}
-              <Fact name="Call">
-                <code>{printable(entry.action)}</code>, answered {entry.status}
+              {entry.role !== null && <Fact name={t("audit.as")}>{asText(entry.role, entry.kind)}</Fact>}
+              <Fact name={t("audit.call")}>
+                <Sentence of="audit.answered" values={{ call: <code>{printable(entry.action)}</code>, status: String(entry.status) }} />
               </Fact>
             </dl>
             {lines && <pre class="audit-body">{lines.join("\n")}</pre>}

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { Fragment } from "preact";
+import { t } from "../i18n";
 import { Icon } from "./icons";
 
 /** The clipboard of the browser, or the old way: over plain http from another machine there is none. */
@@ -31,9 +32,9 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
     }, SHOWN_MS);
   };
   return (
-    <button type="button" class="button button-bare" onClick={() => void copy()} aria-label={`Copy ${label}`}>
+    <button type="button" class="button button-bare" onClick={() => void copy()} aria-label={t("copy.what", { what: label })}>
       <Icon name={state.value === "copied" ? "done" : "copy"} />
-      <span aria-live="polite">{state.value === "copied" ? "Copied" : state.value === "failed" ? "Select and copy" : "Copy"}</span>
+      <span aria-live="polite">{state.value === "copied" ? t("copy.copied") : state.value === "failed" ? t("copy.failed") : t("copy.copy")}</span>
     </button>
   );
 }

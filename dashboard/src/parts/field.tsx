@@ -3,6 +3,7 @@
 import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
 import { useId } from "preact/hooks";
+import { t } from "../i18n";
 import { lengthText, madePassword, PASSWORD_FULL, PASSWORD_MIN } from "../passwords";
 
 interface FieldProps {
@@ -95,7 +96,7 @@ export function NewPassword({ name, value, onMade }: NewPasswordProps) {
             shown.value = !shown.value;
           }}
         >
-          {shown.value ? "Hide" : "Show"}
+          {shown.value ? t("words.hide") : t("words.show")}
         </button>
         <button
           type="button"
@@ -106,7 +107,7 @@ export function NewPassword({ name, value, onMade }: NewPasswordProps) {
             onMade?.(value.value);
           }}
         >
-          Make one up
+          {t("password.makeUp")}
         </button>
       </div>
       <div class="strength" id={`${id}-length`}>

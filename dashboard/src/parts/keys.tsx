@@ -1,20 +1,25 @@
 // What the keys do.
 
 import { useEffect, useRef } from "preact/hooks";
+import { type MessageKey, t } from "../i18n";
 import { singleKeys } from "../state";
 import { Icon } from "./icons";
 
-const COMMAND = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
+const IS_MAC = /Mac|iPhone|iPad/.test(navigator.platform);
 
-const KEYS: readonly [keys: string[], does: string][] = [
-  [[COMMAND, "K"], "Go to or do anything: views, devices, lists, pause …"],
-  [["/"], "the same"],
-  [["?"], "These keys"],
-  [["Tab"], "To what comes next; with Shift, back"],
-  [["Enter"], "Take what the focus is on; in the requests, open a row"],
-  [["↑", "↓"], "In a list or a choice, one on"],
-  [["Esc"], "Close what stands above the page"],
+const KEYS: readonly [keys: MessageKey[], does: MessageKey][] = [
+  [["keys.command", "keys.k"], "keys.palette"],
+  [["keys.slash"], "keys.same"],
+  [["keys.question"], "keys.keys"],
+  [["keys.tab"], "keys.next"],
+  [["keys.enter"], "keys.take"],
+  [["keys.up", "keys.down"], "keys.oneOn"],
+  [["keys.esc"], "keys.close"],
 ];
+
+/** Its name is printed on it, in the language of the keyboard; on a Mac, its sign. */
+const commandKey = (): string => (IS_MAC ? "⌘" : t("keys.command"));
+const keyName = (key: MessageKey): string => (key === "keys.command" ? commandKey() : t(key));
 
 export function Keys({ onClose }: { onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -33,9 +38,9 @@ export function Keys({ onClose }: { onClose: () => void }) {
       <div class="keys-sheet">
         <div class="drawer-head">
           <h2 id="keys-title" class="keys-title">
-            Keyboard
+            {t("keys.title")}
           </h2>
-          <button type="button" class="button button-bare button-square" aria-label="Close" onClick={() => dialog.current?.close()}>
+          <button type="button" class="button button-bare button-square" aria-label={t("words.close")} onClick={() => dialog.current?.close()}>
             <Icon name="close" />
           </button>
         </div>
@@ -44,10 +49,10 @@ export function Keys({ onClose }: { onClose: () => void }) {
             <div key={keys.join()}>
               <dt>
                 {keys.map((key) => (
-                  <kbd key={key}>{key}</kbd>
+                  <kbd key={key}>{keyName(key)}</kbd>
                 ))}
               </dt>
-              <dd>{does}</dd>
+              <dd>{t(does)}</dd>
             </div>
           ))}
         </dl>
@@ -60,7 +65,7 @@ export function Keys({ onClose }: { onClose: () => void }) {
             }}
           />
           <span>
-            Single keys <span class="quiet">? and / do something. Off, only keys with {COMMAND} do: for speech input.</span>
+            {t("keys.single")} <span class="quiet">{t("keys.singleHint", { key: commandKey() })}</span>
           </span>
         </label>
       </div>

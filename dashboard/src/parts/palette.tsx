@@ -5,8 +5,9 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { api, faultOf, type Fault } from "../api";
 import { commands, offered, type Command, type Doing, type KnownThings, type Offered } from "../commands";
-import { count, plural } from "../format";
-import { me, pausedUntil, range, refreshStatus, signOut, theme } from "../state";
+
+import { t } from "../i18n";
+import { chooseLanguage, me, pausedUntil, range, refreshStatus, signOut, theme } from "../state";
 import { openAside } from "./asides";
 import { PLACES } from "./header";
 import { Icon } from "./icons";
@@ -42,10 +43,13 @@ async function run(doing: Doing): Promise<string | null> {
     case "reload": {
       const told = await api.reload();
       await refreshStatus();
-      return `Reloaded: ${plural(told.lists, "list")} with ${plural(told.rules, "rule")} in ${count(told.took_ms)} ms.`;
+      return t("palette.reloaded", { lists: t("units.lists", { count: told.lists }), rules: t("units.rules", { count: told.rules }), ms: told.took_ms });
     }
     case "theme":
       theme.value = doing.theme;
+      return null;
+    case "language":
+      chooseLanguage(doing.language);
       return null;
     case "sign-out":
       await signOut();
@@ -110,7 +114,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     <dialog
       ref={dialog}
       class="palette"
-      aria-label="Go to or do anything"
+      aria-label={t("palette.title")}
       onClose={onClose}
       onClick={(event) => {
         if (event.target === dialog.current) dialog.current?.close();
@@ -122,12 +126,12 @@ export function Palette({ onClose }: { onClose: () => void }) {
           class="palette-input"
           type="text"
           role="combobox"
-          aria-label="Go to or do anything"
+          aria-label={t("palette.title")}
           aria-expanded={shown.length > 0}
           aria-controls="palette-list"
           aria-autocomplete="list"
           aria-activedescendant={chosen ? optionId(chosen) : undefined}
-          placeholder="A view, a device, a list, a name to ask about …"
+          placeholder={t("palette.placeholder")}
           autocomplete="off"
           autocapitalize="none"
           spellcheck={false}
@@ -136,7 +140,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           onInput={(event) => type(event.currentTarget.value)}
           onKeyDown={press}
         />
-        <button type="button" class="button button-bare button-square" aria-label="Close" onClick={() => dialog.current?.close()}>
+        <button type="button" class="button button-bare button-square" aria-label={t("words.close")} onClick={() => dialog.current?.close()}>
           <Icon name="close" />
         </button>
       </div>
@@ -146,7 +150,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           <p>{done.value}</p>
         </Notice>
       )}
-      <div class="palette-list" id="palette-list" role="listbox" tabIndex={-1} aria-label="What fits" aria-busy={busy.value}>
+      <div class="palette-list" id="palette-list" role="listbox" tabIndex={-1} aria-label={t("palette.fits")} aria-busy={busy.value}>
         {shown.map((one, n) => (
           <Option
             key={one.command.id}
@@ -160,7 +164,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         ))}
       </div>
       <p class="unseen" role="status">
-        {plural(shown.length, "choice")}
+        {t("palette.choices", { count: shown.length })}
       </p>
     </dialog>
   );

@@ -1,7 +1,8 @@
 // The frame of one part of the overview: its title, what stands beside that, and its content.
 
 import type { ComponentChildren } from "preact";
-import { count } from "../format";
+
+import { t } from "../i18n";
 
 export function Panel(props: {
   id: string;
@@ -24,5 +25,5 @@ export function Panel(props: {
 
 /** How many more there are than those that are shown, where there are any. */
 export function More({ more }: { more: number }) {
-  return more > 0 ? <p class="panel-note">and {count(more)} more</p> : null;
+  return more > 0 ? <p class="panel-note">{t("words.andMore", { count: more })}</p> : null;
 }

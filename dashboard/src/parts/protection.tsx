@@ -2,16 +2,18 @@
 
 import { api } from "../api";
 import { countdown, minute } from "../format";
+import { t } from "../i18n";
 import { may, now, pausedUntil, refreshStatus, status } from "../state";
 import { useAct } from "./act";
 import { Icon } from "./icons";
 import { useMenu } from "./menu";
 import { Notice } from "./notice";
+import { Sentence } from "./sentence";
 
 export const PAUSES = [
-  { seconds: 300, name: "for 5 minutes" },
-  { seconds: 3600, name: "for 1 hour" },
-];
+  { seconds: 300, name: "protection.minutes" },
+  { seconds: 3600, name: "protection.hour" },
+] as const;
 
 export function Protection() {
   const { open, box, opener } = useMenu();
@@ -37,7 +39,7 @@ export function Protection() {
           onClick={() => void change(api.resume)}
         >
           <Icon name="play" />
-          Resume
+          {t("protection.resume")}
         </button>
       ) : (
         <button
@@ -51,12 +53,12 @@ export function Protection() {
           }}
         >
           <Icon name="pause" />
-          Pause
+          {t("protection.pause")}
         </button>
       )}
       {open.value && (
         <div class="menu-sheet" id="pause-menu">
-          <p class="menu-text">Let everything pass</p>
+          <p class="menu-text">{t("protection.letPass")}</p>
           {PAUSES.map((pause) => (
             <button
               key={pause.seconds}
@@ -65,7 +67,7 @@ export function Protection() {
               disabled={busy.value}
               onClick={() => void change(() => api.pause(pause.seconds))}
             >
-              {pause.name}
+              {t(pause.name)}
             </button>
           ))}
           {fault.value && <Notice tone="fault" fault={fault.value} />}
@@ -83,8 +85,10 @@ export function PausedBanner() {
     <div class="notice notice-land" role="status">
       <Icon name="pause" />
       <p>
-        <strong>Protection is paused.</strong> Everything passes until {minute(until)}
-        {left > 0 && <span aria-hidden="true">; {countdown(left)} left</span>}.
+        <Sentence
+          of="protection.paused"
+          values={{ until: minute(until), left: left > 0 && <span aria-hidden="true">{t("protection.left", { clock: countdown(left) })}</span> }}
+        />
       </p>
     </div>
   );

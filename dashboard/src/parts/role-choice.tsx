@@ -1,11 +1,12 @@
 import type { Signal } from "@preact/signals";
-import { ROLE_TEXT, ROLES, type Role } from "../roles";
+import { t } from "../i18n";
+import { roleMay, roleName, ROLES, type Role } from "../roles";
 
 /** What a user may, each role with what it is good for. */
 export function RoleChoice({ value, name }: { value: Signal<Role>; name: string }) {
   return (
     <fieldset class="roles">
-      <legend class="field-name">May</legend>
+      <legend class="field-name">{t("roles.legend")}</legend>
       {ROLES.map((role) => (
         <label key={role} class="check">
           <input
@@ -18,7 +19,7 @@ export function RoleChoice({ value, name }: { value: Signal<Role>; name: string 
             }}
           />
           <span>
-            {ROLE_TEXT[role].name} <span class="quiet">{ROLE_TEXT[role].may}</span>
+            {roleName(role)} <span class="quiet">{roleMay(role)}</span>
           </span>
         </label>
       ))}

@@ -3,7 +3,8 @@
 import { agentText } from "../agents";
 import { api } from "../api";
 import { day, moment, printable } from "../format";
-import { ROLE_TEXT } from "../roles";
+import { t } from "../i18n";
+import { roleWithin } from "../roles";
 import { today } from "../state";
 import type { SignedIn } from "../user-model";
 import { useAct } from "./act";
@@ -32,29 +33,29 @@ export function SessionList({ sessions, withUser, onChanged }: SessionListProps)
             <div class="entry-main">
               <span class="entry-name" title={printable(one.agent)}>
                 {withUser ? userText(one) : agentText(one.agent)}
-                {one.own && <span class="tag">this one</span>}
+                {one.own && <span class="tag">{t("sessions.thisOne")}</span>}
               </span>
               {!one.own && (
                 <button
                   type="button"
                   class="button button-bare"
                   disabled={busy.value}
-                  aria-label={`End ${withUser ? `the session of ${userText(one)}` : "the session"} from ${printable(one.client)}`}
+                  aria-label={withUser ? t("sessions.endOf", { user: userText(one), client: printable(one.client) }) : t("sessions.end", { client: printable(one.client) })}
                   onClick={() => void end(one.id)}
                 >
-                  End
+                  {t("sessions.endOne")}
                 </button>
               )}
             </div>
             <div class="entry-sub">
-              {withUser && <span>{ROLE_TEXT[one.role].name.toLowerCase()}</span>}
+              {withUser && <span>{roleWithin(one.role)}</span>}
               {withUser && <span title={printable(one.agent)}>{agentText(one.agent)}</span>}
               <span>
                 <code>{printable(one.client)}</code>
               </span>
-              <span>seen {moment(one.seen, today.value)}</span>
-              <span>since {moment(one.began, today.value)}</span>
-              <span>till {day(new Date(one.until))}</span>
+              <span>{t("sessions.seen", { at: moment(one.seen, today.value) })}</span>
+              <span>{t("sessions.since", { at: moment(one.began, today.value) })}</span>
+              <span>{t("sessions.till", { day: day(new Date(one.until)) })}</span>
             </div>
           </li>
         ))}
@@ -86,9 +87,9 @@ export function EndAll({ user, sessions, onChanged }: { user: string; sessions: 
     <div class="entry-buttons end-all">
       {fault.value && <Notice tone="fault" fault={fault.value} />}
       <AskBack
-        text={isOwn ? "End all others …" : "End all …"}
-        question={`End ${others} sessions? Whoever sits there has to sign in again.`}
-        yes="End them"
+        text={isOwn ? t("sessions.endOthers") : t("sessions.endAll")}
+        question={t("sessions.endQuestion", { count: others })}
+        yes={t("sessions.endThem")}
         disabled={busy.value}
         onYes={end}
       />

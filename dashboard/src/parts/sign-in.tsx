@@ -2,6 +2,7 @@
 
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { t } from "../i18n";
 import { codeOf } from "../passwords";
 import { loginFault, signIn } from "../state";
 import type { Credentials } from "../user-model";
@@ -32,9 +33,9 @@ export function TokenForm() {
   };
   return (
     <form onSubmit={(event) => void submit(event)}>
-      <Field name="Token" of={input} value={token} mono type="password" autocomplete="current-password" required />
+      <Field name={t("login.token")} of={input} value={token} mono type="password" autocomplete="current-password" required />
       <button type="submit" class="button button-main" disabled={busy.value || token.value.trim() === ""}>
-        {busy.value ? "Signing in …" : "Sign in"}
+        {busy.value ? t("login.signingIn") : t("login.signIn")}
       </button>
     </form>
   );
@@ -71,10 +72,10 @@ export function UserForm({ wantsCode }: { wantsCode: Signal<boolean> }) {
   }
   return (
     <form onSubmit={(event) => void submit(event)}>
-      <Field name="User name" of={first} value={user} type="text" autocomplete="username" required />
-      <Field name="Password" of={second} value={password} type="password" autocomplete="current-password" required />
+      <Field name={t("login.userName")} of={first} value={user} type="text" autocomplete="username" required />
+      <Field name={t("login.password")} of={second} value={password} type="password" autocomplete="current-password" required />
       <button type="submit" class="button button-main" disabled={busy.value}>
-        {busy.value ? "Signing in …" : "Sign in"}
+        {busy.value ? t("login.signingIn") : t("login.signIn")}
       </button>
     </form>
   );
@@ -113,8 +114,8 @@ function CodeForm({ user, password, onBack }: CodeFormProps) {
       {recovers.value ? (
         <Field
           key="recovery"
-          name="Recovery code"
-          hint="One of the codes that you kept when you set up the second step. Each works once."
+          name={t("login.recoveryCode")}
+          hint={t("login.recoveryHint")}
           of={input}
           value={code}
           mono
@@ -126,22 +127,22 @@ function CodeForm({ user, password, onBack }: CodeFormProps) {
       ) : (
         <CodeField
           key="code"
-          name="Code"
-          hint="The six digits that your authenticator shows now."
+          name={t("login.code")}
+          hint={t("login.codeHint")}
           of={input}
           value={code}
         />
       )}
       {fault?.needsCode && tried.value && <Notice tone="fault" fault={fault} />}
       <button type="submit" class="button button-main" disabled={busy.value}>
-        {busy.value ? "Signing in …" : "Sign in"}
+        {busy.value ? t("login.signingIn") : t("login.signIn")}
       </button>
       <div class="login-ways">
         <button type="button" class="link-button" onClick={swap}>
-          {recovers.value ? "Use the authenticator" : "Use a recovery code"}
+          {recovers.value ? t("login.useAuthenticator") : t("login.useRecovery")}
         </button>
         <button type="button" class="link-button" onClick={onBack}>
-          Start over
+          {t("login.startOver")}
         </button>
       </div>
     </form>

@@ -4,7 +4,8 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { api } from "../api";
 import { moment, printable } from "../format";
-import { ROLE_TEXT, rolesUpTo } from "../roles";
+import { t } from "../i18n";
+import { roleMay, roleName, rolesUpTo } from "../roles";
 import { me, today } from "../state";
 import type { ApiToken, Scope } from "../user-model";
 import { useAct } from "./act";
@@ -12,23 +13,23 @@ import { AskBack } from "./ask-back";
 import { Copyable } from "./copy";
 import { Field } from "./field";
 import { Notice } from "./notice";
+import { Sentence } from "./sentence";
 
 const LIVES = [
-  { days: 30, text: "30 days" },
-  { days: 90, text: "90 days" },
-  { days: 365, text: "A year" },
-  { days: null, text: "Until it is removed" },
+  { days: 30, text: "tokens.days30" },
+  { days: 90, text: "tokens.days90" },
+  { days: 365, text: "tokens.year" },
+  { days: null, text: "tokens.noEnd" },
 ] as const;
 const LIFE_AT_FIRST = 90;
 
 function scopeText(scope: Scope): string {
-  return scope === "metrics" ? "Metrics: reads /metrics, nothing else" : `${ROLE_TEXT[scope].name}: ${ROLE_TEXT[scope].may}`;
+  return scope === "metrics" ? t("tokens.metricsText") : `${roleName(scope)}: ${roleMay(scope)}`;
 }
 
 function endText(token: ApiToken): string {
-  if (token.expires === null) return "does not end";
-  const word = new Date(token.expires).getTime() < Date.now() ? "ended" : "till";
-  return `${word} ${moment(token.expires, today.value)}`;
+  if (token.expires === null) return t("tokens.endsNot");
+  return t(new Date(token.expires).getTime() < Date.now() ? "tokens.ended" : "tokens.till", { at: moment(token.expires, today.value) });
 }
 
 interface TokenListProps {
@@ -53,21 +54,21 @@ export function TokenList({ tokens, withOwner, onChanged }: TokenListProps) {
             <div class="entry-main">
               <span class="entry-name">
                 {printable(token.name)}
-                <span class="tag">{token.scope}</span>
-                {token.expires !== null && new Date(token.expires).getTime() < Date.now() && <span class="tag tag-land">over</span>}
+                <span class="tag">{t(`tokens.scopes.${token.scope}`)}</span>
+                {token.expires !== null && new Date(token.expires).getTime() < Date.now() && <span class="tag tag-land">{t("tokens.over")}</span>}
               </span>
             </div>
             <div class="entry-sub">
-              {withOwner && <span>of {token.owner === null ? "admin.token" : printable(token.owner)}</span>}
-              <span>{token.last_used === null ? "never used" : `used ${moment(token.last_used, today.value)}`}</span>
+              {withOwner && <span>{t("tokens.of", { owner: token.owner === null ? "admin.token" : printable(token.owner) })}</span>}
+              <span>{token.last_used === null ? t("tokens.neverUsed") : t("tokens.used", { at: moment(token.last_used, today.value) })}</span>
               <span>{endText(token)}</span>
             </div>
             <div class="entry-buttons">
               <AskBack
-                text="Remove …"
-                label={`Remove the token ${printable(token.name)}`}
-                question={`Remove ${printable(token.name)}? What uses it is let in no more.`}
-                yes="Remove"
+                text={t("words.removeDots")}
+                label={t("tokens.remove", { name: printable(token.name) })}
+                question={t("tokens.removeQuestion", { name: printable(token.name) })}
+                yes={t("words.remove")}
                 disabled={busy.value}
                 onYes={() => remove(token.id)}
               />
@@ -86,10 +87,9 @@ export function MakeToken({ onMade }: { onMade: () => void }) {
     return (
       <Notice tone="good">
         <p>
-          <strong>{printable(made.value.name)} is made.</strong> Copy it now: it is not shown again. A program sends it as{" "}
-          <code>Authorization: Bearer …</code>
+          <Sentence of="tokens.made" values={{ name: printable(made.value.name) }} />
         </p>
-        <Copyable text={made.value.token} label="the token" />
+        <Copyable text={made.value.token} label={t("tokens.theToken")} />
         <button
           type="button"
           class="button"
@@ -97,7 +97,7 @@ export function MakeToken({ onMade }: { onMade: () => void }) {
             made.value = null;
           }}
         >
-          I have it
+          {t("tokens.haveIt")}
         </button>
       </Notice>
     );
@@ -111,7 +111,7 @@ export function MakeToken({ onMade }: { onMade: () => void }) {
           isOpen.value = true;
         }}
       >
-        Make a token …
+        {t("tokens.makeDots")}
       </button>
     );
   }
@@ -147,9 +147,9 @@ function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (made: { 
   const scopes: Scope[] = ["metrics", ...(me.value ? rolesUpTo(me.value.role) : [])];
   return (
     <form class="put-in" onSubmit={(event) => void submit(event)}>
-      <Field name="Name" hint="What it is for." value={name} type="text" autocomplete="off" maxLength={64} of={first} required />
+      <Field name={t("words.name")} hint={t("tokens.nameHint")} value={name} type="text" autocomplete="off" maxLength={64} of={first} required />
       <label class="field">
-        <span class="field-name">It may</span>
+        <span class="field-name">{t("tokens.may")}</span>
         <select
           class="input"
           value={scope.value}
@@ -165,7 +165,7 @@ function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (made: { 
         </select>
       </label>
       <label class="field">
-        <span class="field-name">For</span>
+        <span class="field-name">{t("tokens.for")}</span>
         <select
           class="input"
           value={String(days.value)}
@@ -176,7 +176,7 @@ function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (made: { 
         >
           {LIVES.map((life) => (
             <option key={life.text} value={String(life.days)}>
-              {life.text}
+              {t(life.text)}
             </option>
           ))}
         </select>
@@ -184,10 +184,10 @@ function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (made: { 
       {fault.value && <Notice tone="fault" fault={fault.value} />}
       <div class="foot">
         <button type="submit" class="button button-main" disabled={busy.value}>
-          Make it
+          {t("tokens.make")}
         </button>
         <button type="button" class="button button-bare" onClick={onClose}>
-          Cancel
+          {t("words.cancel")}
         </button>
       </div>
     </form>

@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { api } from "../api";
+import { t } from "../i18n";
 import { codeOf, codesFile, grouped } from "../passwords";
 import { me, refreshMe } from "../state";
 import type { Me, TotpStart } from "../user-model";
@@ -12,12 +13,13 @@ import { CodeField, Field } from "./field";
 import { Icon } from "./icons";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
+import { Sentence } from "./sentence";
 
 export function TwoStep({ who }: { who: Me }) {
   const start = useSignal<TotpStart | null>(null);
   const codes = useSignal<readonly string[] | null>(null);
   return (
-    <Panel id="two-step-title" title="Two-step sign-in" aside={<span class={who.totp ? "tag" : "tag tag-land"}>{who.totp ? "on" : "off"}</span>}>
+    <Panel id="two-step-title" title={t("twoStep.title")} aside={<span class={who.totp ? "tag" : "tag tag-land"}>{who.totp ? t("words.on") : t("words.off")}</span>}>
       {codes.value ? (
         <RecoveryCodes
           name={who.name}
@@ -65,14 +67,14 @@ function WithPassword(props: { button: string; onSubmit: (password: string) => P
   return (
     <form class="put-in" onSubmit={(event) => void submit(event)}>
       <HiddenName />
-      <Field name="Your password" of={input} value={password} type="password" autocomplete="current-password" required />
+      <Field name={t("twoStep.yourPassword")} of={input} value={password} type="password" autocomplete="current-password" required />
       {fault.value && <Notice tone="fault" fault={fault.value} />}
       <div class="foot">
         <button type="submit" class="button button-main" disabled={busy.value}>
           {props.button}
         </button>
         <button type="button" class="button button-bare" onClick={props.onCancel}>
-          Cancel
+          {t("words.cancel")}
         </button>
       </div>
     </form>
@@ -92,13 +94,13 @@ function Begin({ onBegun }: { onBegun: (start: TotpStart) => void }) {
   return (
     <>
       <p>
-        With it, signing in asks for a code of an app on your phone besides the password, so that the password alone lets nobody in.
+        {t("twoStep.about")}
       </p>
       {asks.value ? (
-        <WithPassword button="Go on" onSubmit={async (password) => onBegun(await api.beginTotp(password))} onCancel={flip} />
+        <WithPassword button={t("twoStep.goOn")} onSubmit={async (password) => onBegun(await api.beginTotp(password))} onCancel={flip} />
       ) : (
         <button type="button" class="button" onClick={flip}>
-          Set up …
+          {t("twoStep.setUp")}
         </button>
       )}
     </>
@@ -116,12 +118,12 @@ function Off() {
   };
   return (
     <>
-      <p>Signing in asks for a code besides the password. Where the phone is lost, a recovery code does instead.</p>
+      <p>{t("twoStep.isOn")}</p>
       {asks.value ? (
-        <WithPassword button="Switch off" onSubmit={remove} onCancel={flip} />
+        <WithPassword button={t("twoStep.switchOff")} onSubmit={remove} onCancel={flip} />
       ) : (
         <button type="button" class="button" onClick={flip}>
-          Switch off …
+          {t("twoStep.switchOffDots")}
         </button>
       )}
     </>
@@ -146,24 +148,24 @@ function Confirm({ start, onConfirmed, onCancel }: ConfirmProps) {
   };
   return (
     <form class="totp" onSubmit={(event) => void submit(event)}>
-      <img class="totp-qr" src={`data:image/svg+xml,${encodeURIComponent(start.qr_svg)}`} alt="QR code for the authenticator" width={200} height={200} />
+      <img class="totp-qr" src={`data:image/svg+xml,${encodeURIComponent(start.qr_svg)}`} alt={t("twoStep.qr")} width={200} height={200} />
       <div class="totp-steps">
         <p>
-          1. Scan this with an authenticator, or <a href={start.uri}>open it here</a>. To type it instead:
+          <Sentence of="twoStep.scan" parts={{ link: (content) => <a href={start.uri}>{content}</a> }} />
         </p>
-        <Copyable text={grouped(start.secret)} copied={start.secret} label="the secret" />
+        <Copyable text={grouped(start.secret)} copied={start.secret} label={t("twoStep.secret")} />
         <CodeField
-          name="2. The code that it shows"
+          name={t("twoStep.codeShown")}
           of={input}
           value={code}
         />
         {fault.value && <Notice tone="fault" fault={fault.value} />}
         <div class="foot">
           <button type="submit" class="button button-main" disabled={busy.value}>
-            Switch on
+            {t("twoStep.switchOn")}
           </button>
           <button type="button" class="button button-bare" onClick={onCancel}>
-            Cancel
+            {t("words.cancel")}
           </button>
         </div>
       </div>
@@ -185,8 +187,7 @@ function RecoveryCodes({ name, codes, onKept }: { name: string; codes: readonly 
   return (
     <div class="put-in">
       <p ref={title} tabIndex={-1} class="codes-said">
-        <strong>Two-step sign-in is on.</strong> Keep these recovery codes: each signs you in once where the phone is lost. They are not shown
-        again.
+        <Sentence of="twoStep.keep" />
       </p>
       <ol class="codes">
         {codes.map((code) => (
@@ -196,13 +197,13 @@ function RecoveryCodes({ name, codes, onKept }: { name: string; codes: readonly 
         ))}
       </ol>
       <div class="foot">
-        <CopyButton text={codes.join("\n")} label="the recovery codes" />
+        <CopyButton text={codes.join("\n")} label={t("twoStep.recoveryCodes")} />
         <button type="button" class="button" onClick={download}>
           <Icon name="download" />
-          Download
+          {t("words.download")}
         </button>
         <button type="button" class="button button-main foot-end" onClick={onKept}>
-          I have kept them
+          {t("twoStep.kept")}
         </button>
       </div>
     </div>

@@ -4,15 +4,17 @@ import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { api } from "../api";
 import { printable } from "../format";
+import { t } from "../i18n";
 import { useAct } from "../parts/act";
 import { Field, NewPassword } from "../parts/field";
 import { Notice } from "../parts/notice";
 import { Panel } from "../parts/panel";
+import { Sentence } from "../parts/sentence";
 import { EndAll, SessionList } from "../parts/sessions";
 import { MakeToken, TokenList } from "../parts/tokens";
 import { HiddenName, TwoStep } from "../parts/two-step";
 import { usePolled } from "../poll";
-import { ROLE_TEXT } from "../roles";
+import { roleName } from "../roles";
 import { routeHash } from "../route";
 import { may, me } from "../state";
 
@@ -34,7 +36,7 @@ export function AccountView() {
       <div class="view-head">
         <h1 class="client-title">
           {printable(who.name)}
-          <span class="tag">{ROLE_TEXT[who.role].name}</span>
+          <span class="tag">{roleName(who.role)}</span>
         </h1>
       </div>
       {asked.fault && asked.fault.kind === "refused" && <Notice tone="fault" fault={asked.fault} />}
@@ -50,12 +52,12 @@ export function AccountView() {
           {who.kind === "user" && !who.has_password && <BySingleSignOn />}
         </div>
         <div class="stack">
-          <Panel id="sessions-title" title="Signed in">
+          <Panel id="sessions-title" title={t("account.signedIn")}>
             <SessionList sessions={sessions} onChanged={asked.refresh} />
             {name !== null && <EndAll user={name} sessions={sessions} onChanged={asked.refresh} />}
           </Panel>
-          <Panel id="tokens-title" title="Tokens">
-            {tokens.length === 0 && asked.data && <p class="quiet">For programs that ask Tidegate or tell it something. None yet.</p>}
+          <Panel id="tokens-title" title={t("account.tokens")}>
+            {tokens.length === 0 && asked.data && <p class="quiet">{t("account.noTokens")}</p>}
             <TokenList tokens={tokens} onChanged={asked.refresh} />
             <MakeToken onMade={asked.refresh} />
           </Panel>
@@ -67,14 +69,10 @@ export function AccountView() {
 
 function ByToken() {
   return (
-    <Panel id="by-token-title" title="You came in with a token">
+    <Panel id="by-token-title" title={t("account.byToken")}>
       <p>
-        It has no password and no second step of its own.{" "}
-        {may("administrator") && (
-          <>
-            <a href={routeHash("people")}>Add yourself as a user</a>, so that the audit log says who did what.
-          </>
-        )}
+        {t("account.byTokenText")}{" "}
+        {may("administrator") && <Sentence of="account.addYourself" parts={{ link: (content) => <a href={routeHash("people")}>{content}</a> }} />}
       </p>
     </Panel>
   );
@@ -82,8 +80,8 @@ function ByToken() {
 
 function BySingleSignOn() {
   return (
-    <Panel id="single-title" title="Password and second step">
-      <p>You come in by single sign-on: both are kept where you sign in.</p>
+    <Panel id="single-title" title={t("account.passwordAndStep")}>
+      <p>{t("account.bySingleSignOn")}</p>
     </Panel>
   );
 }
@@ -103,20 +101,20 @@ function ChangePassword({ onChanged }: { onChanged: () => void }) {
     onChanged();
   };
   return (
-    <Panel id="password-title" title="Password">
+    <Panel id="password-title" title={t("account.password")}>
       <form class="put-in" onSubmit={(event) => void submit(event)}>
         <HiddenName />
-        <Field name="Present password" of={input} value={before} type="password" autocomplete="current-password" required />
-        <NewPassword name="New password" value={after} />
+        <Field name={t("account.presentPassword")} of={input} value={before} type="password" autocomplete="current-password" required />
+        <NewPassword name={t("account.newPassword")} value={after} />
         {fault.value && <Notice tone="fault" fault={fault.value} />}
         {done.value && (
           <Notice tone="good">
-            <p>The password is changed. Your other sessions are ended.</p>
+            <p>{t("account.passwordChanged")}</p>
           </Notice>
         )}
         <div class="foot">
           <button type="submit" class="button button-main" disabled={busy.value || before.value === "" || after.value === ""}>
-            Change the password
+            {t("account.changePassword")}
           </button>
         </div>
       </form>

@@ -5,8 +5,10 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { api, faultOf } from "../api";
 import { printable } from "../format";
+import { t } from "../i18n";
 import { Mark } from "../parts/icons";
 import { Notice } from "../parts/notice";
+import { Sentence } from "../parts/sentence";
 import { TokenForm, UserForm } from "../parts/sign-in";
 import { loginFault } from "../state";
 import type { SignInOffer } from "../user-model";
@@ -51,16 +53,16 @@ export function Login() {
             {(byToken.value || !others) && <TokenForm />}
             {known.single_sign_on && !byToken.value && !wantsCode.value && (
               <>
-                {known.users && <p class="login-or">or</p>}
+                {known.users && <p class="login-or">{t("login.or")}</p>}
                 <a class="button login-sso" href={known.single_sign_on.path.replace(/^\//, "")}>
-                  Sign in with {printable(known.single_sign_on.name)}
+                  {t("login.signInWith", { name: printable(known.single_sign_on.name) })}
                 </a>
               </>
             )}
             <LoginFault />
             {others && !wantsCode.value && (
               <button type="button" class="link-button login-swap" onClick={swap}>
-                {byToken.value ? "Sign in without the token" : "Sign in with the token instead"}
+                {byToken.value ? t("login.withoutToken") : t("login.withToken")}
               </button>
             )}
             {(byToken.value || !others) && <TokenHelp />}
@@ -81,14 +83,13 @@ function LoginFault() {
 function TokenHelp() {
   return (
     <div class="login-help">
-      <h2>Where is the token?</h2>
+      <h2>{t("login.whereIsToken")}</h2>
       <ul>
         <li>
-          <code>tidegate run</code> prints an address with the token in it. Opening that address signs you in.
+          <Sentence of="login.tokenByRun" />
         </li>
         <li>
-          It is the text of the file <code>admin.token</code> in the state folder: <code>state_dir</code> of your configuration, or{" "}
-          <code>./tidegate-state</code>.
+          <Sentence of="login.tokenByFile" />
         </li>
       </ul>
     </div>

@@ -2,7 +2,8 @@
 // administrators.
 
 import { api } from "../api";
-import { moment, plural, printable } from "../format";
+import { moment, printable } from "../format";
+import { t } from "../i18n";
 import { AddUser } from "../parts/add-user";
 import { AuditLog } from "../parts/audit-log";
 import { Empty, Notice } from "../parts/notice";
@@ -11,7 +12,7 @@ import { ReadOnly } from "../parts/read-only";
 import { SessionList } from "../parts/sessions";
 import { MakeToken, TokenList } from "../parts/tokens";
 import { usePolled } from "../poll";
-import { ROLE_TEXT } from "../roles";
+import { roleName } from "../roles";
 import { routeHash } from "../route";
 import { may, me, route, today } from "../state";
 import type { User } from "../user-model";
@@ -20,10 +21,10 @@ import { UserView } from "./user";
 const USERS_EVERY_MS = 10_000;
 
 const PARTS = [
-  { show: "", name: "Users" },
-  { show: "sessions", name: "Sessions" },
-  { show: "tokens", name: "Tokens" },
-  { show: "audit", name: "Audit log" },
+  { show: "", name: "people.parts.users" },
+  { show: "sessions", name: "people.parts.sessions" },
+  { show: "tokens", name: "people.parts.tokens" },
+  { show: "audit", name: "people.parts.audit" },
 ] as const;
 
 export function PeopleView() {
@@ -32,9 +33,9 @@ export function PeopleView() {
     return (
       <>
         <div class="view-head">
-          <h1>People</h1>
+          <h1>{t("nav.people")}</h1>
         </div>
-        <ReadOnly needs="administrator" can="see and change who comes in" />
+        <ReadOnly needs="administrator" can={t("people.can")} />
       </>
     );
   }
@@ -43,11 +44,11 @@ export function PeopleView() {
   return (
     <>
       <div class="view-head">
-        <h1>People</h1>
-        <nav class="choice parts" aria-label="Of the people">
+        <h1>{t("nav.people")}</h1>
+        <nav class="choice parts" aria-label={t("people.ofThePeople")}>
           {PARTS.map((part) => (
             <a key={part.show} href={routeHash("people", { show: part.show })} aria-current={part.show === shown ? "page" : undefined}>
-              {part.name}
+              {t(part.name)}
             </a>
           ))}
         </nav>
@@ -69,14 +70,13 @@ function Users() {
       {users && (
         <div class={users.length === 0 ? "columns people-first" : "columns people-users"}>
           {users.length === 0 ? (
-            <section class="panel hero" aria-label="Users">
-              <Empty title="Only the token opens this Tidegate">
-                Add yourself as an administrator. Everybody then comes in by a name of their own, with what they may, and the audit log says who did
-                what. The token stays as a way in.
+            <section class="panel hero" aria-label={t("people.parts.users")}>
+              <Empty title={t("people.onlyToken")}>
+                {t("people.onlyTokenText")}
               </Empty>
             </section>
           ) : (
-            <section class="panel panel-flush" aria-label="Users">
+            <section class="panel panel-flush" aria-label={t("people.parts.users")}>
               <UserTable users={users} />
             </section>
           )}
@@ -92,12 +92,12 @@ function UserTable({ users }: { users: readonly User[] }) {
     <table class="table users">
       <thead>
         <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Role</th>
-          <th scope="col">Two-step</th>
-          <th scope="col">Last seen</th>
+          <th scope="col">{t("words.name")}</th>
+          <th scope="col">{t("words.role")}</th>
+          <th scope="col">{t("people.twoStep")}</th>
+          <th scope="col">{t("words.lastSeen")}</th>
           <th scope="col" class="number">
-            Sessions
+            {t("people.parts.sessions")}
           </th>
         </tr>
       </thead>
@@ -108,13 +108,13 @@ function UserTable({ users }: { users: readonly User[] }) {
               <a class="client-name" href={routeHash("people", { user: user.name })}>
                 {printable(user.name)}
               </a>
-              {me.value?.kind === "user" && me.value.name === user.name && <span class="tag">you</span>}
+              {me.value?.kind === "user" && me.value.name === user.name && <span class="tag">{t("people.you")}</span>}
             </td>
-            <td class="u-role">{ROLE_TEXT[user.role].name}</td>
+            <td class="u-role">{roleName(user.role)}</td>
             <td class="u-totp">
               <Step user={user} />
             </td>
-            <td class="u-seen">{user.last_seen === null ? <span class="quiet">never</span> : moment(user.last_seen, today.value)}</td>
+            <td class="u-seen">{user.last_seen === null ? <span class="quiet">{t("words.never")}</span> : moment(user.last_seen, today.value)}</td>
             <td class="number u-sessions">{user.sessions}</td>
           </tr>
         ))}
@@ -124,8 +124,8 @@ function UserTable({ users }: { users: readonly User[] }) {
 }
 
 function Step({ user }: { user: User }) {
-  if (user.single_sign_on) return <span class="quiet">single sign-on</span>;
-  return user.totp ? <span class="tag">on</span> : <span class="quiet u-off">off</span>;
+  if (user.single_sign_on) return <span class="quiet">{t("people.singleSignOn")}</span>;
+  return user.totp ? <span class="tag">{t("words.on")}</span> : <span class="quiet u-off">{t("words.off")}</span>;
 }
 
 function AllSessions() {
@@ -135,7 +135,7 @@ function AllSessions() {
     <>
       {asked.fault && asked.fault.kind === "refused" && <Notice tone="fault" fault={asked.fault} />}
       {asked.data && (
-        <Panel id="all-sessions" title={`${plural(sessions.length, "browser is", "browsers are")} signed in`}>
+        <Panel id="all-sessions" title={t("people.signedIn", { count: sessions.length })}>
           <SessionList sessions={sessions} withUser onChanged={asked.refresh} />
         </Panel>
       )}
@@ -150,8 +150,8 @@ function AllTokens() {
     <>
       {asked.fault && asked.fault.kind === "refused" && <Notice tone="fault" fault={asked.fault} />}
       {asked.data && (
-        <Panel id="all-tokens" title="Tokens of programs">
-          {tokens.length === 0 && <p class="quiet">None yet. A program with one does what its scope allows, without a user and a browser.</p>}
+        <Panel id="all-tokens" title={t("people.tokensOfPrograms")}>
+          {tokens.length === 0 && <p class="quiet">{t("people.noTokens")}</p>}
           <TokenList tokens={tokens} withOwner onChanged={asked.refresh} />
           <MakeToken onMade={asked.refresh} />
         </Panel>

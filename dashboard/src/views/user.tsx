@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { api } from "../api";
 import { moment, printable } from "../format";
+import { t } from "../i18n";
 import { useAct } from "../parts/act";
 import { AskBack } from "../parts/ask-back";
 import { Copyable } from "../parts/copy";
@@ -11,10 +12,11 @@ import { Icon } from "../parts/icons";
 import { Empty, Notice } from "../parts/notice";
 import { Panel } from "../parts/panel";
 import { RoleChoice } from "../parts/role-choice";
+import { Sentence } from "../parts/sentence";
 import { EndAll, SessionList } from "../parts/sessions";
 import { TokenList } from "../parts/tokens";
 import { usePolled } from "../poll";
-import { ROLE_TEXT } from "../roles";
+import { roleName, roleWithin } from "../roles";
 import { routeHash } from "../route";
 import { go, me, refreshMe, today } from "../state";
 import type { ApiToken, SignedIn, User } from "../user-model";
@@ -43,18 +45,18 @@ export function UserView({ name }: { name: string }) {
       <p class="back">
         <a href={routeHash("people")}>
           <Icon name="back" />
-          All users
+          {t("user.all")}
         </a>
       </p>
       <div class="view-head">
         <h1 class="client-title">
           {printable(name)}
-          {isOwn && <span class="tag">you</span>}
-          {user?.single_sign_on && <span class="tag">single sign-on</span>}
+          {isOwn && <span class="tag">{t("people.you")}</span>}
+          {user?.single_sign_on && <span class="tag">{t("people.singleSignOn")}</span>}
         </h1>
       </div>
       {asked.fault && asked.fault.kind === "refused" && <Notice tone="fault" fault={asked.fault} />}
-      {asked.data && !user && <Empty title="There is no such user">They may have been removed.</Empty>}
+      {asked.data && !user && <Empty title={t("user.missing")}>{t("user.missingText")}</Empty>}
       {asked.data && user && <About user={user} known={asked.data} isOwn={isOwn} onChanged={asked.refresh} />}
     </>
   );
@@ -73,9 +75,9 @@ function About({ user, known, isOwn, onChanged }: AboutProps) {
       <div class="stack">
         <RolePanel key={user.role} user={user} onChanged={onChanged} />
         {isOwn ? (
-          <Panel id="own-title" title="Password and second step">
+          <Panel id="own-title" title={t("account.passwordAndStep")}>
             <p>
-              Yours are under <a href={routeHash("account")}>your account</a>.
+              <Sentence of="user.own" parts={{ link: (content) => <a href={routeHash("account")}>{content}</a> }} />
             </p>
           </Panel>
         ) : (
@@ -84,13 +86,13 @@ function About({ user, known, isOwn, onChanged }: AboutProps) {
         <RemoveUser user={user} isOwn={isOwn} />
       </div>
       <div class="stack">
-        <Panel id="user-sessions" title="Signed in">
-          {known.sessions.length === 0 && <p class="quiet">Nowhere now.</p>}
+        <Panel id="user-sessions" title={t("account.signedIn")}>
+          {known.sessions.length === 0 && <p class="quiet">{t("user.nowhere")}</p>}
           <SessionList sessions={known.sessions} onChanged={onChanged} />
           <EndAll user={user.name} sessions={known.sessions} onChanged={onChanged} />
         </Panel>
-        <Panel id="user-tokens" title="Tokens">
-          {known.tokens.length === 0 && <p class="quiet">None.</p>}
+        <Panel id="user-tokens" title={t("account.tokens")}>
+          {known.tokens.length === 0 && <p class="quiet">{t("user.noTokens")}</p>}
           <TokenList tokens={known.tokens} onChanged={onChanged} />
         </Panel>
         <Facts user={user} />
@@ -103,21 +105,21 @@ function Facts({ user }: { user: User }) {
   return (
     <Panel
       id="user-facts"
-      title="Known of them"
+      title={t("user.known")}
       aside={
         <a class="button" href={routeHash("people", { show: "audit", filter: user.name })}>
-          What they did
+          {t("user.did")}
         </a>
       }
     >
       <dl class="facts">
         <div>
-          <dt>Added</dt>
+          <dt>{t("user.added")}</dt>
           <dd>{moment(user.created, today.value)}</dd>
         </div>
         <div>
-          <dt>Last seen</dt>
-          <dd>{user.last_seen === null ? "never" : moment(user.last_seen, today.value)}</dd>
+          <dt>{t("words.lastSeen")}</dt>
+          <dd>{user.last_seen === null ? t("words.never") : moment(user.last_seen, today.value)}</dd>
         </div>
       </dl>
     </Panel>
@@ -135,16 +137,16 @@ function RolePanel({ user, onChanged }: { user: User; onChanged: () => void }) {
     onChanged();
   };
   return (
-    <Panel id="role-title" title="Role" aside={<span class="tag">{ROLE_TEXT[user.role].name}</span>}>
+    <Panel id="role-title" title={t("words.role")} aside={<span class="tag">{roleName(user.role)}</span>}>
       <form class="put-in" onSubmit={(event) => void submit(event)}>
         <RoleChoice value={role} name="role" />
         {fault.value && <Notice tone="fault" fault={fault.value} />}
         {role.value !== user.role && (
           <div class="foot">
             <button type="submit" class="button button-main" disabled={busy.value}>
-              Make {printable(user.name)} {ROLE_TEXT[role.value].name.toLowerCase()}
+              {t("user.make", { name: printable(user.name), role: roleWithin(role.value) })}
             </button>
-            <span class="quiet">Their sessions end.</span>
+            <span class="quiet">{t("user.sessionsEnd")}</span>
           </div>
         )}
       </form>
@@ -170,31 +172,31 @@ function WayIn({ user, onChanged }: { user: User; onChanged: () => void }) {
     onChanged();
   };
   return (
-    <Panel id="way-in-title" title="Password and second step">
+    <Panel id="way-in-title" title={t("account.passwordAndStep")}>
       <form class="put-in" onSubmit={(event) => void submit(event)}>
-        <NewPassword name="New password" value={password} />
+        <NewPassword name={t("account.newPassword")} value={password} />
         {fault.value && <Notice tone="fault" fault={fault.value} />}
         {set.value !== null && (
           <Notice tone="good">
-            <p>The password is set, and their sessions are ended. It is not shown again:</p>
-            <Copyable text={set.value} label="the password" />
+            <p>{t("user.passwordSet")}</p>
+            <Copyable text={set.value} label={t("addUser.thePassword")} />
           </Notice>
         )}
         <div class="foot">
           <button type="submit" class="button button-main" disabled={busy.value || password.value === ""}>
-            Set it
+            {t("user.setIt")}
           </button>
         </div>
       </form>
       <div class="second-step">
         <p>
-          {user.totp ? "Signing in asks them for a code as well." : "Two-step sign-in is off. They switch it on themselves, under their account."}
+          {user.totp ? t("user.asksCode") : t("user.stepOff")}
         </p>
         {user.totp && (
           <AskBack
-            text="Switch two-step sign-in off …"
-            question={`Let ${printable(user.name)} in by the password alone? For who lost phone and recovery codes.`}
-            yes="Switch it off"
+            text={t("user.switchOff")}
+            question={t("user.switchOffQuestion", { name: printable(user.name) })}
+            yes={t("user.switchItOff")}
             disabled={busy.value}
             onYes={switchOff}
           />
@@ -213,10 +215,10 @@ function RemoveUser({ user, isOwn }: { user: User; isOwn: boolean }) {
     <div class="remove-user">
       {fault.value && <Notice tone="fault" fault={fault.value} />}
       <AskBack
-        text="Remove …"
-        label={`Remove ${printable(user.name)}`}
-        question={`Remove ${printable(user.name)}? ${isOwn ? "That is you: you are signed out at once." : "They are signed out at once."} The audit log keeps what they did.`}
-        yes="Remove"
+        text={t("words.removeDots")}
+        label={t("user.remove", { name: printable(user.name) })}
+        question={t(isOwn ? "user.removeOwnQuestion" : "user.removeQuestion", { name: printable(user.name) })}
+        yes={t("words.remove")}
         disabled={busy.value}
         onYes={remove}
       />
