@@ -2,6 +2,7 @@
 // called by the parts that allow and block.
 
 import { minute, printable } from "./format";
+import { t } from "./i18n";
 import type { Action, Override, OverrideOrder } from "./model";
 
 /** Longest override that ends by itself: a day. */
@@ -52,20 +53,19 @@ export function orderOf(
   };
 }
 
-/** "for 192.168.1.7", "for the profile kids", "for everybody". */
+/** "for 192.168.1.7", "for the profile kids", t("byHand.forEverybody"). */
 export function whomText({ client, profile }: { client: string | null; profile: string | null }): string {
-  if (client !== null) return `for ${printable(client)}`;
-  return profile === null ? "for everybody" : `for the profile ${printable(profile)}`;
+  if (client !== null) return t("byHand.forClient", { client: printable(client) });
+  return profile === null ? t("byHand.forEverybody") : t("byHand.forProfile", { profile: printable(profile) });
 }
 
 /** The name of an override, or that it is about every name. */
 export function hostText(host: string): string {
-  return host === EVERY_HOST ? "Everything" : printable(host);
+  return host === EVERY_HOST ? t("byHand.everything") : printable(host);
 }
 
 /** "ads.example is blocked for everybody until 17:40." */
 export function overrideText(action: Action, held: Override): string {
-  const does = action === "block" ? "is blocked" : "is allowed";
-  const end = held.until === null ? "until you take that back" : `until ${minute(new Date(held.until))}`;
-  return `${hostText(held.host)} ${does} ${whomText(held)} ${end}.`;
+  const end = held.until === null ? t("byHand.untilTakenBack") : t("byHand.until", { at: minute(new Date(held.until)) });
+  return t(action === "block" ? "byHand.isBlocked" : "byHand.isAllowed", { host: hostText(held.host), whom: whomText(held), end });
 }

@@ -1,12 +1,15 @@
 // Well-known lists, for who looks for one. The addresses are their authors' own.
 
+import { type MessageKey } from "./i18n";
+
 export interface KnownList {
   name: string;
   title: string;
   url: string;
-  licence: string;
+  /** Null where the authors have words of their own for it. */
+  licence: string | null;
   /** What it keeps away, and what it may break. */
-  about: string;
+  about: MessageKey;
 }
 
 export const CATALOGUE: readonly KnownList[] = [
@@ -15,49 +18,49 @@ export const CATALOGUE: readonly KnownList[] = [
     title: "AdGuard DNS filter",
     url: "https://adguardteam.github.io/HostlistsRegistry/assets/filter_1.txt",
     licence: "GPL-3.0",
-    about: "Ads and trackers, kept for DNS. Breaks little.",
+    about: "addList.about.adguard",
   },
   {
     name: "easylist",
     title: "EasyList",
     url: "https://easylist.to/easylist/easylist.txt",
-    licence: "GPL-3.0 or CC BY-SA 3.0",
-    about: "Ads, by name and by URL. Its rules about URLs count at the proxy.",
+    licence: "GPL-3.0 / CC BY-SA 3.0",
+    about: "addList.about.easylist",
   },
   {
     name: "easyprivacy",
     title: "EasyPrivacy",
     url: "https://easylist.to/easylist/easyprivacy.txt",
-    licence: "GPL-3.0 or CC BY-SA 3.0",
-    about: "Trackers, by name and by URL. Links in newsletters may stop working.",
+    licence: "GPL-3.0 / CC BY-SA 3.0",
+    about: "addList.about.easyprivacy",
   },
   {
     name: "oisd-small",
     title: "OISD small",
     url: "https://small.oisd.nl",
     licence: "GPL-3.0",
-    about: "Ads and trackers; made so that nobody notices it.",
+    about: "addList.about.oisd",
   },
   {
     name: "stevenblack",
     title: "StevenBlack hosts",
     url: "https://raw.githubusercontent.com/StevenBlack/hosts/master/hosts",
     licence: "MIT",
-    about: "Ads and malware, joined from several hosts files.",
+    about: "addList.about.stevenblack",
   },
   {
     name: "peter-lowe",
     title: "Peter Lowe's list",
     url: "https://pgl.yoyo.org/adservers/serverlist.php?hostformat=hosts&showintro=1&mimetype=plaintext",
-    licence: "own, free for use",
-    about: "Servers of ads and trackers; short, and kept by hand.",
+    licence: null,
+    about: "addList.about.peterLowe",
   },
   {
     name: "urlhaus",
     title: "URLhaus",
     url: "https://urlhaus.abuse.ch/downloads/hostfile/",
     licence: "CC0",
-    about: "Hosts that spread malware now. Changes often.",
+    about: "addList.about.urlhaus",
   },
 ];
 

@@ -1,13 +1,21 @@
 // The doors, in the order in which they are always listed, with their names for people.
 
-export const DOOR_WORDS = {
-  dns: { name: "DNS", does: "answers names" },
-  pixel: { name: "Pixel", does: "stands in for blocked hosts" },
-  proxy: { name: "Proxy", does: "fetches for browsers" },
-  web: { name: "Web", does: "serves files" },
-  gateway: { name: "Gateway", does: "guards your servers" },
-} as const;
+import { printable } from "./format";
+import { t } from "./i18n";
 
-export type Door = keyof typeof DOOR_WORDS;
+export const DOORS = ["dns", "pixel", "proxy", "web", "gateway"] as const;
+export type Door = (typeof DOORS)[number];
 
-export const DOORS = Object.keys(DOOR_WORDS) as Door[];
+/** That of this page has a name too; nobody asks anything at it. */
+type NamedDoor = Door | "admin";
+
+const isNamed = (door: string): door is NamedDoor => door === "admin" || (DOORS as readonly string[]).includes(door);
+
+export function doorName(door: string): string {
+  return isNamed(door) ? t(`doors.${door}.name`) : printable(door);
+}
+
+/** The name as it stands within a sentence. */
+export function doorWithin(door: string): string {
+  return isNamed(door) ? t(`doors.${door}.within`) : printable(door);
+}

@@ -1,12 +1,15 @@
 // Verdicts in words: the sentence of an explanation, what the causes and sources mean, and the
 // command that says the same on a terminal. Pure; called by the log's drawer and the "why" view.
 
-import { DOOR_WORDS } from "./doors";
+export { doorName } from "./doors";
+
+
 import { printable } from "./format";
+import { t } from "./i18n";
 import type { Cause, Rule } from "./model";
 
 /** A sentence in pieces, so that the rule and the list can be set apart. */
-export interface Sentence {
+export interface VerdictWords {
   verdict: string;
   reason: string;
   rule: Rule | null;
@@ -21,10 +24,10 @@ interface Decided {
 }
 
 /** "Blocked: rule `||ads.example^` on line 12 of list starter", in pieces. */
-export function sentence(decided: Decided): Sentence {
-  const verdict = decided.action === "block" ? "Blocked" : "Passed";
+export function sentence(decided: Decided): VerdictWords {
+  const verdict = decided.action === "block" ? t("why.blocked") : t("why.passed");
   if (decided.rule) {
-    return { verdict, reason: decided.action === "block" ? "rule" : "allowed by rule", rule: decided.rule };
+    return { verdict, reason: decided.action === "block" ? t("why.byRule") : t("why.allowedByRule"), rule: decided.rule };
   }
   // A pause and a leave for one name have the same cause: only the summary tells them apart.
   if ((decided.cause === "paused" || decided.cause === "by_hand") && decided.summary) {
@@ -36,50 +39,32 @@ export function sentence(decided: Decided): Sentence {
 export function causeText(cause: string): string {
   switch (cause) {
     case "none":
-      return "no rule on any list blocks it.";
+      return t("why.causes.none");
     case "paused":
-      return "protection was paused, or the name let through.";
+      return t("why.causes.paused");
     case "by_hand":
-      return "somebody blocked it by hand.";
+      return t("why.causes.byHand");
     case "not_asked":
-      return "the policy was not asked for this request.";
+      return t("why.causes.notAsked");
     case "unlisted":
-      return "no rule lets it pass, and this client may have only what is listed.";
+      return t("why.causes.unlisted");
     case "other_blocker":
-      return "no rule names it; another blocker of this network sent it here.";
+      return t("why.causes.otherBlocker");
     case "rule":
-      return "a rule that is no longer on the lists.";
+      return t("why.causes.rule");
     default:
       return printable(cause);
   }
 }
 
-const SOURCES: Record<string, string> = {
-  policy: "made here, by the policy",
-  local: "a local record",
-  cache: "the cache",
-  stale: "the cache, past its time, while a fresh answer is fetched",
-  upstream: "an upstream resolver",
-  origin: "the origin server",
-  file: "a file",
-  tunnel: "a tunnel to the origin",
-  refused: "the door, which refused it",
-  failed: "nowhere: the answer could not be had",
-};
+const SOURCES = ["policy", "local", "cache", "stale", "upstream", "origin", "file", "tunnel", "refused", "failed"] as const;
 
 /** Where an answer came from, in words. */
 export function sourceText(source: string): string {
-  return SOURCES[source] ?? printable(source);
+  const known = SOURCES.find((one) => one === source);
+  return known ? t(`why.sources.${known}`) : printable(source);
 }
 
-export const DOOR_TEXT: Record<string, { name: string; does: string }> = {
-  ...DOOR_WORDS,
-  admin: { name: "Admin", does: "this page" },
-};
-
-export function doorName(door: string): string {
-  return DOOR_TEXT[door]?.name ?? printable(door);
-}
 
 /** One word for a POSIX shell. Names come from strangers: nothing in them may reach the shell. */
 export function shellWord(text: string): string {
@@ -105,9 +90,10 @@ export function whyCommand(
   return words.join(" ");
 }
 
+/** The kinds as rules and commands call them. */
 export const KINDS = {
-  "DNS record types": ["A", "AAAA", "HTTPS", "CNAME", "MX", "TXT", "SRV", "PTR"],
-  "Parts of a page": [
+  records: ["A", "AAAA", "HTTPS", "CNAME", "MX", "TXT", "SRV", "PTR"],
+  parts: [
     "document",
     "subdocument",
     "script",

@@ -4,6 +4,7 @@
 import { EVERY_HOST, minutesFor, type HowLong } from "./by-hand";
 import type { ClientHold } from "./client-model";
 import { minute } from "./format";
+import { t } from "./i18n";
 import type { Action, Override, OverrideOrder } from "./model";
 
 export type HoldFor = HowLong | "ten";
@@ -52,6 +53,7 @@ export function holdOrder(who: Held, howLong: HoldFor, now: Date): OverrideOrder
 
 /** "paused until 17:40", "no internet". */
 export function holdTag(held: ClientHold): string {
-  const what = held.action === "allow" ? "paused" : "no internet";
-  return held.until === null ? what : `${what} until ${minute(new Date(held.until))}`;
+  const isPaused = held.action === "allow";
+  if (held.until === null) return t(isPaused ? "holds.paused" : "holds.offline");
+  return t(isPaused ? "holds.pausedUntil" : "holds.offlineUntil", { at: minute(new Date(held.until)) });
 }

@@ -1,8 +1,7 @@
 // Which statistics the words of an address ask for, and the words back. Pure.
 
-import { DIMENSIONS, SPANS, type Dimension, type SpanName, type StatisticsWords } from "./statistics-model";
+import { DIMENSIONS, SPANS, type Dimension, type StatisticsWords } from "./statistics-model";
 
-export const SPAN_TEXT: Record<SpanName, string> = { day: "Day", week: "Week", month: "Month", year: "Year", all: "All" };
 
 /** The range is a day if none is named; of several filters the first counts, since Tidegate keeps no other. */
 export function readWords(words: Readonly<Record<string, string>>): StatisticsWords {

@@ -3,18 +3,15 @@
 
 import { few } from "./few";
 import { moment } from "./format";
+import { t } from "./i18n";
 import type { ClientTrust } from "./model";
 
-const STATE_TEXT: Record<ClientTrust["trust"], string> = {
-  trusts: "trusts the authority",
-  distrusts: "does not trust the authority, so blocked names have no address for it",
-  unknown: "not known yet",
-};
 
 /** What is known of a client, and until when that leaves it without an address; `today` as `moment` takes it. */
 export function trustText(client: ClientTrust, today: string): string {
   const { trust, avoided_until: until } = client;
-  return until === null ? STATE_TEXT[trust] : `${STATE_TEXT[trust]} until ${moment(until, today)}`;
+  const state = t(`trust.states.${trust}`);
+  return until === null ? state : t("trust.until", { state, at: moment(until, today) });
 }
 
 /**

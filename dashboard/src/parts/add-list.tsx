@@ -2,17 +2,14 @@
 
 import { useSignal } from "@preact/signals";
 import { notYetThere, type KnownList } from "../catalogue";
+import { t } from "../i18n";
 import type { List, NewList } from "../model";
 import { Choice } from "./choice";
 import { Panel } from "./panel";
 import { TrialOutcome, TryButton, useTrial } from "./tried";
 
-const SOURCES = [
-  { value: "catalogue", text: "Known" },
-  { value: "url", text: "By URL" },
-  { value: "rules", text: "As text" },
-] as const;
-type Source = (typeof SOURCES)[number]["value"];
+const SOURCES = ["catalogue", "url", "rules"] as const;
+type Source = (typeof SOURCES)[number];
 
 interface AddListProps {
   lists: List[];
@@ -25,13 +22,13 @@ export function AddList({ lists, busy, onAdd }: AddListProps) {
   return (
     <Panel
       id="add-list-title"
-      title="Add a list"
+      title={t("addList.title")}
       aside={
         <Choice
-          label="Where it comes from"
+          label={t("addList.from")}
           name="list-source"
           value={source.value}
-          options={SOURCES}
+          options={SOURCES.map((value) => ({ value, text: t(`addList.sources.${value}`) }))}
           onChoose={(value) => {
             source.value = value;
           }}
@@ -49,7 +46,7 @@ export function AddList({ lists, busy, onAdd }: AddListProps) {
 
 function Catalogue({ lists, busy, onAdd }: AddListProps) {
   const known = notYetThere(lists.map((list) => list.subscription?.url));
-  if (known.length === 0) return <p class="quiet">All of them are there.</p>;
+  if (known.length === 0) return <p class="quiet">{t("addList.allThere")}</p>;
   return (
     <ul class="entries">
       {known.map((list) => (
@@ -64,13 +61,13 @@ function KnownEntry({ list, busy, onAdd }: { list: KnownList; busy: boolean; onA
     <li class="entry">
       <div class="entry-main">
         <span class="entry-name">{list.title}</span>
-        <button type="button" class="button" disabled={busy} aria-label={`Add ${list.title}`} onClick={() => void onAdd()}>
-          Add
+        <button type="button" class="button" disabled={busy} aria-label={t("addList.addNamed", { name: list.title })} onClick={() => void onAdd()}>
+          {t("words.add")}
         </button>
       </div>
       <div class="entry-sub">
-        <span>{list.about}</span>
-        <span>Licence: {list.licence}</span>
+        <span>{t(list.about)}</span>
+        <span>{t("addList.licence", { licence: list.licence ?? t("addList.ownLicence") })}</span>
       </div>
     </li>
   );
@@ -94,7 +91,7 @@ function ByHand({ source, busy, onAdd }: { source: "url" | "rules"; busy: boolea
   return (
     <form class="add-list" onSubmit={(event) => void submit(event)}>
       <label class="field">
-        <span class="field-name">Name</span>
+        <span class="field-name">{t("words.name")}</span>
         <input
           class="input"
           type="text"
@@ -109,7 +106,7 @@ function ByHand({ source, busy, onAdd }: { source: "url" | "rules"; busy: boolea
         />
       </label>
       <label class="field">
-        <span class="field-name">Kind</span>
+        <span class="field-name">{t("words.kind")}</span>
         <select
           class="input"
           value={kind.value}
@@ -117,12 +114,12 @@ function ByHand({ source, busy, onAdd }: { source: "url" | "rules"; busy: boolea
             kind.value = event.currentTarget.value === "allow" ? "allow" : "block";
           }}
         >
-          <option value="block">blocks</option>
-          <option value="allow">allows</option>
+          <option value="block">{t("addList.blocks")}</option>
+          <option value="allow">{t("addList.allows")}</option>
         </select>
       </label>
       <label class="field field-main">
-        <span class="field-name">{source === "url" ? "URL" : "Rules, one a line"}</span>
+        <span class="field-name">{source === "url" ? "URL" : t("addList.rules")}</span>
         {source === "url" ? (
           <input
             class="input input-mono"
@@ -152,7 +149,7 @@ function ByHand({ source, busy, onAdd }: { source: "url" | "rules"; busy: boolea
       </label>
       <div class="foot">
         <button type="submit" class="button button-main" disabled={busy}>
-          Add
+          {t("words.add")}
         </button>
         {source === "rules" && (
           <TryButton trial={trial} change={tried} disabled={busy || name.value.trim() === "" || text.value.trim() === ""} />

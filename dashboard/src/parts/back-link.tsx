@@ -1,3 +1,4 @@
+import { t } from "../i18n";
 import { routeHash } from "../route";
 import { Icon } from "./icons";
 
@@ -7,7 +8,7 @@ export function BackLink() {
     <p class="back">
       <a href={routeHash("clients")}>
         <Icon name="back" />
-        All clients
+        {t("clients.all")}
       </a>
     </p>
   );

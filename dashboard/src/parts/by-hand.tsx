@@ -4,17 +4,14 @@ import { useSignal } from "@preact/signals";
 import { api } from "../api";
 import { namesUpTo, orderOf, overrideText, type HowLong, type Whom } from "../by-hand";
 import { printable } from "../format";
+import { t } from "../i18n";
 import type { Action, Override, Why } from "../model";
 import { may } from "../state";
 import { useAct } from "./act";
 import { Choice } from "./choice";
 import { Notice } from "./notice";
 
-const HOW_LONG = [
-  { value: "hour", text: "1 hour" },
-  { value: "tomorrow", text: "Till midnight" },
-  { value: "always", text: "Always" },
-] as const;
+const HOW_LONG: readonly HowLong[] = ["hour", "tomorrow", "always"];
 
 interface Done {
   action: Action;
@@ -30,7 +27,7 @@ export function ByHand({ why, onChanged }: { why: Why; onChanged: () => void }) 
   const done = useSignal<Done | null>(null);
   const { busy, fault, act } = useAct();
   const action: Action = why.action === "block" ? "pass" : "block";
-  const word = action === "block" ? "Block" : "Allow";
+  const word = action === "block" ? t("byHand.block") : t("byHand.allow");
 
   const change = async (made: () => Promise<Done | null>): Promise<void> => {
     await act(async () => {
@@ -53,21 +50,21 @@ export function ByHand({ why, onChanged }: { why: Why; onChanged: () => void }) 
   if (!why.host.includes(".") || !may("operator")) return null;
   return (
     <section class="by-hand" aria-labelledby="by-hand-title">
-      <h2 id="by-hand-title">{word} by hand</h2>
+      <h2 id="by-hand-title">{action === "block" ? t("byHand.blockTitle") : t("byHand.allowTitle")}</h2>
       {fault.value && <Notice tone="fault" fault={fault.value} />}
       {done.value ? (
         <Notice tone="good">
           <p class="by-hand-done">
             <span>{overrideText(done.value.action, done.value.held)}</span>
             <button type="button" class="button button-bare" disabled={busy.value} onClick={() => done.value && void undo(done.value)}>
-              Undo
+              {t("byHand.undo")}
             </button>
           </p>
         </Notice>
       ) : (
         <div class="by-hand-form">
           <label class="field">
-            <span class="field-name">Name, with all below it</span>
+            <span class="field-name">{t("byHand.name")}</span>
             <select
               class="input input-mono"
               value={host.value}
@@ -84,23 +81,23 @@ export function ByHand({ why, onChanged }: { why: Why; onChanged: () => void }) 
             </select>
           </label>
           <Choice
-            label="For whom"
+            label={t("byHand.forWhom")}
             name="by-hand-whom"
             value={whom.value}
             options={[
-              { value: "client", text: "This client" },
-              { value: "profile", text: `Profile ${printable(why.profile)}` },
-              { value: "all", text: "Everybody" },
+              { value: "client", text: t("byHand.thisClient") },
+              { value: "profile", text: t("byHand.profile", { name: printable(why.profile) }) },
+              { value: "all", text: t("byHand.everybody") },
             ]}
             onChoose={(value) => {
               whom.value = value;
             }}
           />
           <Choice
-            label="For how long"
+            label={t("byHand.howLong")}
             name="by-hand-long"
             value={howLong.value}
-            options={HOW_LONG}
+            options={HOW_LONG.map((value) => ({ value, text: t(`byHand.long.${value}`) }))}
             onChoose={(value) => {
               howLong.value = value;
             }}

@@ -4,6 +4,8 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { count, percent, share, short } from "../format";
+import { t } from "../i18n";
+import { language } from "../language";
 import { isWhole, type ChartSpan } from "../spans";
 import { theme } from "../state";
 import { clockOf, spanText, type StepLength, type ZoneClock } from "../zone-time";
@@ -87,10 +89,10 @@ function options(root: HTMLElement, clock: ZoneClock, dots: boolean, onPoint: (i
   };
 }
 
-/** How much of a step is counted, for people. */
-function partText(span: ChartSpan, last: boolean): string {
-  if (isWhole(span)) return "";
-  return last ? `, so far: ${percent(span.share)} of it` : `, ${percent(span.share)} of it counted`;
+/** A step, and how much of it is counted, for people. */
+function stepText(step: string, span: ChartSpan, last: boolean): string {
+  if (isWhole(span)) return step;
+  return t(last ? "chart.soFar" : "chart.counted", { step, share: percent(span.share) });
 }
 
 function Readout({ spans, step, clock, at }: { spans: readonly ChartSpan[]; step: StepLength; clock: ZoneClock; at: number | null }) {
@@ -100,11 +102,11 @@ function Readout({ spans, step, clock, at }: { spans: readonly ChartSpan[]; step
   return (
     <div class="readout">
       <span class="readout-time">
-        {span ? `${spanText(clock, step, span.at, span.until)}${partText(span, at === spans.length - 1)}` : (clock.zone ?? "local time")}
+        {span ? stepText(spanText(clock, step, span.at, span.until), span, at === spans.length - 1) : (clock.zone ?? t("chart.localTime"))}
       </span>
-      <span class="key key-pass">Passed{passed !== null && <b>{count(passed)}</b>}</span>
+      <span class="key key-pass">{t("words.passed")}{passed !== null && <b>{count(passed)}</b>}</span>
       <span class="key key-block">
-        Blocked{blocked !== null && <b>{count(blocked)}</b>}
+        {t("words.blocked")}{blocked !== null && <b>{count(blocked)}</b>}
         {blocked !== null && passed !== null && (
           <span class="quiet">{percent(share(blocked, passed + blocked))}</span>
         )}
@@ -113,8 +115,8 @@ function Readout({ spans, step, clock, at }: { spans: readonly ChartSpan[]; step
   );
 }
 
-export function Chart(props: { spans: readonly ChartSpan[]; step: StepLength; stepText: string; zone?: string | undefined }) {
-  const { spans, step, stepText, zone } = props;
+export function Chart(props: { spans: readonly ChartSpan[]; step: StepLength; stepName: string; zone?: string | undefined }) {
+  const { spans, step, stepName, zone } = props;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
@@ -132,7 +134,7 @@ export function Chart(props: { spans: readonly ChartSpan[]; step: StepLength; st
     return () => dark.removeEventListener("change", change);
   }, []);
 
-  // Colours are baked into the canvas: another theme means another plot.
+  // Colours and labels are baked into the canvas: another theme or language means another plot.
   useEffect(() => {
     const root = box.current;
     if (!root) return undefined;
@@ -150,7 +152,7 @@ export function Chart(props: { spans: readonly ChartSpan[]; step: StepLength; st
       made.destroy();
       plot.current = null;
     };
-  }, [theme.value, scheme, clock, dots]);
+  }, [theme.value, language.value, scheme, clock, dots]);
 
   useEffect(() => {
     plot.current?.setData(data);
@@ -161,14 +163,14 @@ export function Chart(props: { spans: readonly ChartSpan[]; step: StepLength; st
   return (
     <figure class="chart">
       <figcaption class="chart-caption">
-        <span>Requests per {stepText}</span>
+        <span>{t("chart.per", { step: stepName })}</span>
         <Readout spans={spans} step={step} clock={clock} at={at} />
       </figcaption>
       <div
         ref={box}
         class="chart-box"
         role="img"
-        aria-label={`Requests over time: ${count(passed)} passed and ${count(blocked)} blocked in ${spans.length} steps of one ${stepText}.`}
+        aria-label={t("chart.label", { passed, blocked, count: spans.length, step: stepName })}
       />
     </figure>
   );

@@ -3,6 +3,7 @@
 import type { NameCount } from "../client-model";
 import { targetOf } from "../explain";
 import { count, printable, share } from "../format";
+import { t } from "../i18n";
 import type { Action } from "../model";
 import { routeHash } from "../route";
 import { Empty } from "./notice";
@@ -25,14 +26,14 @@ export function ClientNames({ title, names, client, action, empty }: ClientNames
         {names.map(({ text: name, count: times }) => (
           <li key={name} class="bar-row">
             <a class="bar" href={routeHash("log", { filter: name, action })} title={printable(name)}>
-              <span class="bar-name">{printable(name) || <span class="quiet">no name</span>}</span>
+              <span class="bar-name">{printable(name) || <span class="quiet">{t("words.noName")}</span>}</span>
               <span class="bar-count">{count(times)}</span>
               <svg class="bar-track" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
                 <rect class={action === "block" ? "bar-blocked" : "bar-all"} width={share(times, most) * 100} height="4" />
               </svg>
             </a>
-            <a class="bar-why" href={routeHash("why", { target: targetOf(name), client })} aria-label={`Why ${printable(name)}`}>
-              Why
+            <a class="bar-why" href={routeHash("why", { target: targetOf(name), client })} aria-label={t("clients.whyName", { name: printable(name) })}>
+              {t("nav.why")}
             </a>
           </li>
         ))}

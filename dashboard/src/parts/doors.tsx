@@ -1,5 +1,6 @@
 import { count, micros, percent, share } from "../format";
-import { DOOR_TEXT } from "../explain";
+import { doorName } from "../doors";
+import { t } from "../i18n";
 import { DOORS, type Status, type Totals } from "../model";
 import { routeHash } from "../route";
 
@@ -8,21 +9,21 @@ export function Doors({ status, totals }: { status: Status; totals: Totals | nul
   return (
     <section class="panel" aria-labelledby="doors-title">
       <h2 class="panel-title" id="doors-title">
-        Doors
+        {t("overview.doors")}
       </h2>
       <table class="table doors">
         <thead>
           <tr>
-            <th scope="col">Door</th>
-            <th scope="col">Listens on</th>
+            <th scope="col">{t("words.door")}</th>
+            <th scope="col">{t("overview.listensOn")}</th>
             <th scope="col" class="number">
-              Requests
+              {t("words.requests")}
             </th>
             <th scope="col" class="number">
-              Blocked
+              {t("words.blocked")}
             </th>
             <th scope="col" class="number">
-              Median
+              {t("overview.median")}
             </th>
             <th scope="col" class="number">
               99 %
@@ -36,7 +37,7 @@ export function Doors({ status, totals }: { status: Status; totals: Totals | nul
         </tbody>
       </table>
       <p class="panel-note">
-        Counts are for the range chosen above. Times are since the start: half, and 99 of 100 requests, took no longer.
+        {t("overview.doorsNote")}
       </p>
     </section>
   );
@@ -48,26 +49,26 @@ function DoorLine(props: { door: (typeof DOORS)[number]; status: Status; totals:
   const latency = status.latency.find((known) => known.door === door);
   const counts = totals?.by_door.find((known) => known.door === door);
   const all = counts ? counts.passed + counts.blocked : 0;
-  const words = DOOR_TEXT[door];
+
   return (
     <tr class={listeners.length > 0 ? "" : "off"}>
       <th scope="row">
-        <a href={routeHash("log", { door })}>{words?.name}</a>
-        <span class="quiet"> {words?.does}</span>
+        <a href={routeHash("log", { door })}>{doorName(door)}</a>
+        <span class="quiet"> {t(`doors.${door}.does`)}</span>
       </th>
       <td class="places">
         {listeners.length > 0
           ? listeners.map((listener) => <code key={listener.url}>{listener.url}</code>)
-          : "not in the configuration"}
+          : t("overview.notConfigured")}
       </td>
-      <td class="number" data-name="Requests">
+      <td class="number" data-name={t("words.requests")}>
         {count(all)}
       </td>
-      <td class="number" data-name="Blocked">
+      <td class="number" data-name={t("words.blocked")}>
         {count(counts?.blocked ?? 0)}
         <span class="quiet share">{counts && counts.blocked > 0 && percent(share(counts.blocked, all))}</span>
       </td>
-      <td class="number" data-name="Median">
+      <td class="number" data-name={t("overview.median")}>
         {latency ? micros(latency.median_us) : "–"}
       </td>
       <td class="number" data-name="99 %">

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { api } from "../api";
 import { doorName, sourceText, targetOf } from "../explain";
 import { bytes, micros, moment, subjectParts } from "../format";
+import { t } from "../i18n";
 import type { RequestRow } from "../model";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
@@ -40,7 +41,7 @@ export function Drawer({ row, onClose }: { row: RequestRow; onClose: () => void 
         <div class="drawer-head">
           <Outcome row={row} />
           <span class="quiet">{moment(row.at, today.value)}</span>
-          <button type="button" class="button button-bare button-square" aria-label="Close" onClick={() => dialog.current?.close()}>
+          <button type="button" class="button button-bare button-square" aria-label={t("words.close")} onClick={() => dialog.current?.close()}>
             <Icon name="close" />
           </button>
         </div>
@@ -52,15 +53,15 @@ export function Drawer({ row, onClose }: { row: RequestRow; onClose: () => void 
         <Verdict action={row.action} cause={row.cause} rule={row.rule} />
         <dl class="facts facts-grid">
           <div>
-            <dt>Door</dt>
+            <dt>{t("words.door")}</dt>
             <dd>{doorName(row.door)}</dd>
           </div>
           <div>
-            <dt>Kind</dt>
+            <dt>{t("words.kind")}</dt>
             <dd>{row.kind}</dd>
           </div>
           <div>
-            <dt>Client</dt>
+            <dt>{t("words.client")}</dt>
             <dd>
               <a href={routeHash("clients", { client: row.client })} onClick={() => dialog.current?.close()}>
                 <code>{row.client}</code>
@@ -68,30 +69,30 @@ export function Drawer({ row, onClose }: { row: RequestRow; onClose: () => void 
             </dd>
           </div>
           <div>
-            <dt>Number</dt>
+            <dt>{t("drawer.number")}</dt>
             <dd>
               <code>{row.number}</code>
             </dd>
           </div>
           <div>
-            <dt>Status</dt>
+            <dt>{t("drawer.status")}</dt>
             <dd>{row.status_text}</dd>
           </div>
           <div>
-            <dt>Took</dt>
+            <dt>{t("drawer.took")}</dt>
             <dd>{micros(row.took_us)}</dd>
           </div>
           <div>
-            <dt>Size</dt>
+            <dt>{t("drawer.size")}</dt>
             <dd>{bytes(row.bytes)}</dd>
           </div>
           <div class="facts-wide">
-            <dt>Answer from</dt>
+            <dt>{t("drawer.answerFrom")}</dt>
             <dd>{sourceText(row.source)}</dd>
           </div>
           {row.cache_text && (
             <div class="facts-wide">
-              <dt>Cache</dt>
+              <dt>{t("drawer.cache")}</dt>
               <dd>
                 <code>{row.not_stored ?? row.cache}</code> {row.cache_text}
               </dd>
@@ -99,16 +100,16 @@ export function Drawer({ row, onClose }: { row: RequestRow; onClose: () => void 
           )}
         </dl>
         {why.data && <ByHand why={why.data} onChanged={why.refresh} />}
-        <section class="drawer-now" aria-label="What the policy says now">
-          <h2>Asked again now</h2>
+        <section class="drawer-now" aria-label={t("drawer.policyNow")}>
+          <h2>{t("drawer.askedAgain")}</h2>
           {changed && (
             <Notice tone="land">
-              <p>The answer has changed since then: by another list, another rule, a route, a pause, or by hand.</p>
+              <p>{t("drawer.changed")}</p>
             </Notice>
           )}
           {why.fault && <Notice tone="fault" fault={why.fault} />}
           {why.data && <Explanation why={why.data} around="given" />}
-          {!why.data && !why.fault && <p class="quiet">Asking …</p>}
+          {!why.data && !why.fault && <p class="quiet">{t("drawer.asking")}</p>}
         </section>
       </div>
     </dialog>

@@ -2,26 +2,37 @@
 
 import { sentence, whyCommand, doorName } from "../explain";
 import { moment, printable, withUnits } from "../format";
+import { t } from "../i18n";
 import type { Rule, Why } from "../model";
 import { routeHash } from "../route";
 import { status, today } from "../state";
 import { Copyable } from "./copy";
+import { Sentence, type SentenceProps } from "./sentence";
 
 /** The note of the rule that decides, where there is no more to say of it. */
 const DECIDES = "decides";
+
+const word: NonNullable<SentenceProps["parts"]>[string] = (content) => <span class="verdict-word">{content}</span>;
 
 /** "Blocked: rule `||ads.example^` on line 12 of list starter." */
 export function Verdict(props: { action: string; cause: string; rule: Rule | null; summary?: string }) {
   const said = sentence(props);
   return (
     <p class={`verdict verdict-${props.action === "block" ? "block" : "pass"}`}>
-      <span class="verdict-word">{said.verdict}:</span> {said.reason}
-      {said.rule && (
-        <>
-          {" "}
-          <code class="rule">{printable(said.rule.text)}</code> on line {said.rule.line} of list{" "}
-          <em class="list-name">{said.rule.list}</em>.
-        </>
+      {said.rule ? (
+        <Sentence
+          of="why.verdictByRule"
+          values={{
+            verdict: said.verdict,
+            reason: said.reason,
+            rule: <code class="rule">{printable(said.rule.text)}</code>,
+            line: said.rule.line,
+            list: <em class="list-name">{said.rule.list}</em>,
+          }}
+          parts={{ word }}
+        />
+      ) : (
+        <Sentence of="why.verdict" values={{ verdict: said.verdict, reason: said.reason }} parts={{ word }} />
       )}
     </p>
   );
@@ -34,20 +45,20 @@ export function Explanation({ why, around }: { why: Why; around: "given" | "want
       <Verdict action={why.action} cause={why.cause} rule={why.rule} summary={why.summary} />
       <dl class="facts">
         <div>
-          <dt>{doorName(why.door)} door</dt>
+          <dt>{t("why.door", { door: doorName(why.door) })}</dt>
           <dd>{printable(why.door_outcome)}</dd>
         </div>
         {around === "wanted" && (
           <div>
-            <dt>Asked for</dt>
+            <dt>{t("why.askedFor")}</dt>
             <dd>
-              <code>{printable(why.target)}</code> as {printable(why.kind)}
+              <Sentence of="why.askedAs" values={{ target: <code>{printable(why.target)}</code>, kind: printable(why.kind) }} />
             </dd>
           </div>
         )}
         {why.stored.length > 0 && (
           <div>
-            <dt>Stored</dt>
+            <dt>{t("why.stored")}</dt>
             <dd>
               {why.stored.map((variant) => (
                 <p key={variant}>{withUnits(printable(variant))}</p>
@@ -57,22 +68,28 @@ export function Explanation({ why, around }: { why: Why; around: "given" | "want
         )}
         {why.list_changed_at && (
           <div>
-            <dt>List</dt>
-            <dd>unchanged since {moment(why.list_changed_at, today.value)}</dd>
+            <dt>{t("words.list")}</dt>
+            <dd>{t("why.unchanged", { at: moment(why.list_changed_at, today.value) })}</dd>
           </div>
         )}
         <div>
-          <dt>{around === "wanted" ? "Client" : "Profile"}</dt>
+          <dt>{around === "wanted" ? t("words.client") : t("words.profile")}</dt>
           <dd>
-            {around === "wanted" && (
-              <>
-                <a href={routeHash("clients", { client: why.client })}>
-                  <code>{printable(why.client)}</code>
-                </a>
-                , profile{" "}
-              </>
+            {around === "wanted" ? (
+              <Sentence
+                of="why.clientProfile"
+                values={{
+                  client: (
+                    <a href={routeHash("clients", { client: why.client })}>
+                      <code>{printable(why.client)}</code>
+                    </a>
+                  ),
+                  profile: why.profile,
+                }}
+              />
+            ) : (
+              why.profile
             )}
-            {why.profile}
           </dd>
         </div>
       </dl>
@@ -86,19 +103,19 @@ export function Explanation({ why, around }: { why: Why; around: "given" | "want
 function Considered({ why }: { why: Why }) {
   return (
     <section class="considered">
-      <h3>Rules considered</h3>
+      <h3>{t("why.considered")}</h3>
       {why.matches.length === 0 ? (
-        <p class="quiet">No rule on the client's lists matches this.</p>
+        <p class="quiet">{t("why.noRule")}</p>
       ) : (
         <ol class="matches">
           {why.matches.map((match) => (
             <li key={`${match.list}:${match.line}`} class={match.decides ? `match match-decides match-${why.action}` : "match"}>
               <code class="rule">{printable(match.text)}</code>
               <span class="match-place">
-                {match.list}, line {match.line}
+                {t("why.line", { list: match.list, line: match.line })}
               </span>
               <span class="match-note">
-                {match.decides ? <b>Decides</b> : null}
+                {match.decides ? <b>{t("why.decides")}</b> : null}
                 {match.decides && match.note !== DECIDES && ": "}
                 {match.note !== DECIDES && printable(match.note)}
               </span>
@@ -113,8 +130,8 @@ function Considered({ why }: { why: Why }) {
 function Terminal({ why }: { why: Why }) {
   return (
     <section class="terminal">
-      <h3>The same on a terminal</h3>
-      <Copyable label="command" text={whyCommand(why, status.value?.state)} />
+      <h3>{t("why.terminal")}</h3>
+      <Copyable label={t("why.command")} text={whyCommand(why, status.value?.state)} />
     </section>
   );
 }

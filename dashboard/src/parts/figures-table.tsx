@@ -3,6 +3,7 @@
 
 import { useState } from "preact/hooks";
 import { count, percent } from "../format";
+import { t } from "../i18n";
 import { isWhole, type ChartSpan } from "../spans";
 import { spanText, type StepLength, type ZoneClock } from "../zone-time";
 
@@ -10,18 +11,18 @@ export function FiguresTable({ spans, step, clock }: { spans: readonly ChartSpan
   const [open, setOpen] = useState(false);
   return (
     <details class="figures-table" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>As a table</summary>
+      <summary>{t("chart.asTable")}</summary>
       {open && (
-        <div class="figures-scroll" role="region" aria-label="Requests over time, as a table">
+        <div class="figures-scroll" role="region" aria-label={t("chart.asTableLabel")}>
           <table class="table">
             <thead>
               <tr>
-                <th scope="col">Time</th>
+                <th scope="col">{t("words.time")}</th>
                 <th scope="col" class="number">
-                  Passed
+                  {t("words.passed")}
                 </th>
                 <th scope="col" class="number">
-                  Blocked
+                  {t("words.blocked")}
                 </th>
               </tr>
             </thead>
@@ -30,7 +31,7 @@ export function FiguresTable({ spans, step, clock }: { spans: readonly ChartSpan
                 <tr key={span.at.getTime()}>
                   <th scope="row">
                     {spanText(clock, step, span.at, span.until)}
-                    {!isWhole(span) && <span class="quiet">, {percent(span.share)} of it counted</span>}
+                    {!isWhole(span) && <span class="quiet">{t("chart.partCounted", { share: percent(span.share) })}</span>}
                   </th>
                   <td class="number">{count(span.passed)}</td>
                   <td class="number">{count(span.blocked)}</td>

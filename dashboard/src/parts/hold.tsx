@@ -4,6 +4,7 @@
 import { api } from "../api";
 import { overrideText } from "../by-hand";
 import { holdOrder, type Held, type Hold, type HoldFor } from "../holds";
+import { t } from "../i18n";
 import type { Action } from "../model";
 import { may } from "../state";
 import { useAct } from "./act";
@@ -11,17 +12,9 @@ import { Icon, type IconName } from "./icons";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
 
-const LONG: Record<HoldFor, string> = { ten: "10 min", hour: "1 hour", tomorrow: "Till midnight", always: "Always" };
-
-const HOLDS: { action: Action; name: string; does: string; icon: IconName; long: HoldFor[] }[] = [
-  {
-    action: "pass",
-    name: "Pause protection",
-    does: "Nothing is blocked",
-    icon: "pause",
-    long: ["ten", "hour", "tomorrow", "always"],
-  },
-  { action: "block", name: "No internet", does: "Everything is blocked", icon: "offline", long: ["hour", "tomorrow", "always"] },
+const HOLDS: { action: Action; icon: IconName; long: HoldFor[] }[] = [
+  { action: "pass", icon: "pause", long: ["ten", "hour", "tomorrow", "always"] },
+  { action: "block", icon: "offline", long: ["hour", "tomorrow", "always"] },
 ];
 
 interface HoldPanelProps {
@@ -42,7 +35,7 @@ export function HoldPanel({ who, holds, above = [], onChanged }: HoldPanelProps)
   const isMine = may("operator");
   if (!isMine && holds.length + above.length === 0) return null;
   return (
-    <Panel id="hold-title" title="For now">
+    <Panel id="hold-title" title={t("holds.title")}>
       {fault.value && <Notice tone="fault" fault={fault.value} />}
       {above.map(({ action, held }) => (
         <Notice tone="land" key={`above ${action}`}>
@@ -55,7 +48,7 @@ export function HoldPanel({ who, holds, above = [], onChanged }: HoldPanelProps)
             <span>{overrideText(action, held)}</span>
             {isMine && (
               <button type="button" class="button" disabled={busy.value} onClick={() => void change(() => api.endOverride(action, held))}>
-                {action === "block" ? "Give it back" : "Protect again"}
+                {action === "block" ? t("holds.giveBack") : t("overrides.protect")}
               </button>
             )}
           </p>
@@ -67,8 +60,8 @@ export function HoldPanel({ who, holds, above = [], onChanged }: HoldPanelProps)
             <fieldset class="hold" key={hold.action}>
               <legend class="hold-name">
                 <Icon name={hold.icon} />
-                {hold.name}
-                <span class="quiet">{hold.does}</span>
+                {t(`holds.names.${hold.action}`)}
+                <span class="quiet">{t(`holds.does.${hold.action}`)}</span>
               </legend>
               <div class="hold-buttons">
                 {hold.long.map((howLong) => (
@@ -77,10 +70,10 @@ export function HoldPanel({ who, holds, above = [], onChanged }: HoldPanelProps)
                     type="button"
                     class="button"
                     disabled={busy.value}
-                    aria-label={`${hold.name}: ${LONG[howLong]}`}
+                    aria-label={t("holds.forLong", { what: t(`holds.names.${hold.action}`), long: t(`byHand.long.${howLong}`) })}
                     onClick={() => void change(() => api.override(hold.action, holdOrder(who, howLong, new Date())))}
                   >
-                    {LONG[howLong]}
+                    {t(`byHand.long.${howLong}`)}
                   </button>
                 ))}
               </div>

@@ -2,6 +2,7 @@
 
 import { few } from "../few";
 import { printable } from "../format";
+import { t } from "../i18n";
 import type { Origin } from "../model";
 import { originFacts, originUse } from "../origins";
 import { More, Panel } from "./panel";
@@ -9,7 +10,7 @@ import { More, Panel } from "./panel";
 export function Origins({ origins }: { origins: Origin[] }) {
   const { shown, more } = few(origins);
   return (
-    <Panel id="origins-title" title="Origins of the proxy">
+    <Panel id="origins-title" title={t("origins.title")}>
       <ul class="entries">
         {shown.map((origin) => (
           <Row origin={origin} key={origin.origin} />

@@ -4,14 +4,15 @@ import { useSignal } from "@preact/signals";
 import { api, faultOf, type Fault } from "../api";
 import { EVERY_HOST, hostText, whomText } from "../by-hand";
 import { moment } from "../format";
+import { t } from "../i18n";
 import type { Action, Override } from "../model";
 import { may, today } from "../state";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
 
 function endText(action: Action, host: string): string {
-  if (action === "block") return "Unblock";
-  return host === EVERY_HOST ? "Protect again" : "Block again";
+  if (action === "block") return t("overrides.unblock");
+  return host === EVERY_HOST ? t("overrides.protect") : t("overrides.blockAgain");
 }
 
 export function Overrides(props: { allows: Override[]; blocks: Override[]; onChanged: () => void }) {
@@ -30,7 +31,7 @@ export function Overrides(props: { allows: Override[]; blocks: Override[]; onCha
     ...props.blocks.map((held) => ({ action: "block" as const, held })),
   ];
   return (
-    <Panel id="overrides-title" title="Allowed and blocked by hand">
+    <Panel id="overrides-title" title={t("overrides.title")}>
       {fault.value && <Notice tone="fault" fault={fault.value} />}
       <ul class="entries">
         {rows.map(({ action, held }) => (
@@ -44,9 +45,9 @@ export function Overrides(props: { allows: Override[]; blocks: Override[]; onCha
               )}
             </div>
             <div class="entry-sub">
-              <span class={action === "block" ? "tag tag-block" : "tag"}>{action === "block" ? "blocked" : "allowed"}</span>
+              <span class={action === "block" ? "tag tag-block" : "tag"}>{action === "block" ? t("overrides.blocked") : t("overrides.allowed")}</span>
               <span>{whomText(held)}</span>
-              <span>{held.until === null ? "until you take that back" : `until ${moment(held.until, today.value)}`}</span>
+              <span>{held.until === null ? t("byHand.untilTakenBack") : t("byHand.until", { at: moment(held.until, today.value) })}</span>
             </div>
           </li>
         ))}

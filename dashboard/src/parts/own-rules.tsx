@@ -4,12 +4,14 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { api, faultOf, type Fault } from "../api";
-import { plural, printable } from "../format";
+import { printable } from "../format";
+import { t } from "../i18n";
 import type { List, OwnRules, TriedRule } from "../model";
 import { may } from "../state";
 import { SkippedLines } from "./list-entry";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
+import { Sentence } from "./sentence";
 import { TrialOutcome, TryButton, useTrial } from "./tried";
 
 /** Typing settles for this long before the rules are looked at. */
@@ -76,18 +78,20 @@ export function OwnRulesPanel({ onSaved }: { onSaved: () => void }) {
 
   const changed = saved.value !== null && text.value !== saved.value.text;
   return (
-    <Panel id="own-rules-title" title="Own rules">
+    <Panel id="own-rules-title" title={t("ownRules.title")}>
       <form class="own-rules" onSubmit={(event) => void save(event)}>
         {fault.value && <Notice tone="fault" fault={fault.value} />}
         {isSaved.value && (
           <Notice tone="good">
-            <p>Saved, and in force.</p>
+            <p>{t("ownRules.saved")}</p>
           </Notice>
         )}
         <label class="field">
           <span class="field-name">
-            One a line: <code>||ads.example^</code> blocks, <code>@@||shop.example^</code> allows,{" "}
-            <code>||game.example^$client=192.168.1.70</code> is for one client
+            <Sentence
+              of="ownRules.hint"
+              values={{ block: <code>||ads.example^</code>, allow: <code>@@||shop.example^</code>, client: <code>||game.example^$client=192.168.1.70</code> }}
+            />
           </span>
           <textarea
             class="input input-mono rules-text"
@@ -102,17 +106,17 @@ export function OwnRulesPanel({ onSaved }: { onSaved: () => void }) {
         <div class="own-rules-foot">
           {may("operator") && (
             <button type="submit" class="button button-main" disabled={busy.value || !changed}>
-              {busy.value ? "Saving …" : "Save"}
+              {busy.value ? t("words.saving") : t("words.save")}
             </button>
           )}
           {changed && <TryButton trial={trial} change={() => ({ own_rules: text.value })} disabled={busy.value} />}
           {changed && (
             <button type="button" class="button button-bare" onClick={() => void load()}>
-              Discard
+              {t("words.discard")}
             </button>
           )}
           <span class="quiet" role="status">
-            {looked.value && plural(looked.value.rules_names + looked.value.rules_urls, "rule")}
+            {looked.value && t("units.rules", { count: looked.value.rules_names + looked.value.rules_urls })}
           </span>
         </div>
         {looked.value && looked.value.skipped > 0 && <SkippedLines list={looked.value} />}
@@ -128,11 +132,13 @@ function LineEffects({ rules }: { rules: TriedRule[] }) {
   const own = rules.filter((rule) => rule.list === "own-rules");
   if (own.length === 0) return null;
   return (
-    <ul class="rule-effects" aria-label="What each line would have done">
+    <ul class="rule-effects" aria-label={t("ownRules.effects")}>
       {own.slice(0, LINES_SHOWN).map((rule) => (
         <li key={rule.line}>
-          Line {rule.line}, <code>{printable(rule.text)}</code>: {plural(rule.requests, "request")}{" "}
-          {rule.action === "block" ? "blocked" : "let through"}
+          <Sentence
+            of={rule.action === "block" ? "ownRules.blocked" : "ownRules.passed"}
+            values={{ line: rule.line, rule: <code>{printable(rule.text)}</code>, count: rule.requests }}
+          />
         </li>
       ))}
     </ul>

@@ -1,4 +1,5 @@
-import { count, percent, plural, printable, share } from "../format";
+import { percent, printable, share } from "../format";
+import { t } from "../i18n";
 import type { Pool, PoolName, PoolServer } from "../model";
 import { lookUpFailure, lookUps } from "../names";
 import { today } from "../state";
@@ -7,20 +8,20 @@ import { Pace } from "./pace";
 import { Panel } from "./panel";
 
 /** What a server's state is called, where there is more to say than that it serves. */
-const STATE_TEXT: Record<PoolServer["state"], string | null> = {
+const STATE_TEXT = {
   up: null,
-  trial: "on trial",
-  resting: "resting",
-  down: "checks fail",
-  draining: "draining",
-};
+  trial: "pools.states.trial",
+  resting: "pools.states.resting",
+  down: "pools.states.down",
+  draining: "pools.states.draining",
+} as const satisfies Record<PoolServer["state"], string | null>;
 
 /** A pool of the gateway, with how its servers do, and the names that they are found by. */
 export function PoolPanel({ pool }: { pool: Pool }) {
   const waiting = pool.waiting_high + pool.waiting_normal + pool.waiting_low;
-  const busy = waiting > 0 ? `${count(waiting)} waiting` : plural(pool.requests, "request", "requests");
+  const busy = waiting > 0 ? t("pools.waiting", { waiting }) : t("units.requests", { count: pool.requests });
   return (
-    <Panel id={`pool-${pool.name}`} title={`Pool ${pool.name}`} aside={<span class="entry-figure">{busy}</span>}>
+    <Panel id={`pool-${pool.name}`} title={t("pools.title", { name: pool.name })} aside={<span class="entry-figure">{busy}</span>}>
       <ul class="entries">
         {pool.names.map((name) => (
           <Name name={name} key={name.url} />
@@ -39,7 +40,7 @@ function Name({ name }: { name: PoolName }) {
     <li class="entry">
       <div class="entry-main">
         <span class="entry-name">{printable(name.url)}</span>
-        <span class="entry-figure">{plural(name.servers, "server")}</span>
+        <span class="entry-figure">{t("pools.servers", { count: name.servers })}</span>
       </div>
       <div class="entry-sub">
         {lookUps(name, today.value).map((said) => (
@@ -65,18 +66,18 @@ function Server({ server }: { server: PoolServer }) {
         <span class="entry-name">
           <span class={`dot ${serves ? "dot-good" : "dot-bad"}`} aria-hidden="true" />
           {server.url}
-          {server.backup && <span class="tag">backup</span>}
-          {state && <span class="tag tag-land">{state}</span>}
+          {server.backup && <span class="tag">{t("pools.backup")}</span>}
+          {state && <span class="tag tag-land">{t(state)}</span>}
         </span>
         {server.latency_us > 0 && <Pace us={server.latency_us} />}
       </div>
       <div class="entry-sub">
-        <span>{asked === 0 ? "not asked yet" : plural(server.answers, "answer", "answers")}</span>
-        {server.weight !== 1 && <span>weight {server.weight}</span>}
-        {server.pending > 0 && <span>{count(server.pending)} under way</span>}
+        <span>{asked === 0 ? t("words.notAsked") : t("pools.answers", { count: server.answers })}</span>
+        {server.weight !== 1 && <span>{t("pools.weight", { weight: server.weight })}</span>}
+        {server.pending > 0 && <span>{t("pools.underWay", { pending: server.pending })}</span>}
         {server.failures > 0 && (
           <span>
-            {count(server.failures)} failed ({percent(share(server.failures, asked))})
+            {t("overview.failed", { failures: server.failures, share: percent(share(server.failures, asked)) })}
           </span>
         )}
       </div>

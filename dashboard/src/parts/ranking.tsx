@@ -1,19 +1,11 @@
 // A ranking of the statistics: share bars, of which each leads to the series of that one alone.
 
-import { count, percent, plural, printable, share, short } from "../format";
-import type { Dimension, Ranking } from "../statistics-model";
+import { count, percent, printable, share, short } from "../format";
+import { t } from "../i18n";
+import type { Ranking } from "../statistics-model";
 import { Icon } from "./icons";
 import { Empty } from "./notice";
 
-const TITLES: Record<Dimension, string> = { client: "Clients", list: "Lists", door: "Doors", upstream: "Upstreams" };
-const EMPTY: Record<Dimension, string> = {
-  client: "No client was counted",
-  list: "No list decided anything",
-  door: "No request",
-  upstream: "No upstream was asked",
-};
-/** What a bar's darker part is. */
-const MARKED: Record<Dimension, string> = { client: "blocked", list: "blocked", door: "blocked", upstream: "failed" };
 
 export function RankingPanel(props: {
   ranking: Ranking;
@@ -24,6 +16,7 @@ export function RankingPanel(props: {
 }) {
   const { ranking, chosen, name, href, file } = props;
   const { by, lines, others, more } = ranking;
+  const title = t(`statistics.titles.${by}`);
   const requests = (line: { passed: number; blocked: number }): number => line.passed + line.blocked;
   const all = lines.reduce((sum, line) => sum + requests(line), requests(others));
   const most = lines[0] ? requests(lines[0]) : 0;
@@ -32,15 +25,15 @@ export function RankingPanel(props: {
     <section class="panel" aria-labelledby={`ranking-${by}`}>
       <div class="panel-head">
         <h2 class="panel-title" id={`ranking-${by}`}>
-          {TITLES[by]}
+          {title}
         </h2>
         {lines.length > 0 && (
-          <a class="button button-bare button-square" href={file} download aria-label={`${TITLES[by]} as CSV`} title={`${TITLES[by]} as CSV`}>
+          <a class="button button-bare button-square" href={file} download aria-label={t("statistics.asCsv", { title })} title={t("statistics.asCsv", { title })}>
             <Icon name="download" />
           </a>
         )}
       </div>
-      {lines.length === 0 && <Empty title={EMPTY[by]} />}
+      {lines.length === 0 && <Empty title={t(`statistics.empty.${by}`)} />}
       {lines.length > 0 && (
         <ol class="bars">
           {lines.map((line) => {
@@ -61,7 +54,7 @@ export function RankingPanel(props: {
                   </svg>
                   {part > 0 && part < requests(line) && (
                     <span class="unseen">
-                      , {percent(share(part, requests(line)))} of them {MARKED[by]}
+                      {t(by === "upstream" ? "statistics.ofThemFailed" : "overview.ofThemBlocked", { share: percent(share(part, requests(line))) })}
                     </span>
                   )}
                 </a>
@@ -72,7 +65,7 @@ export function RankingPanel(props: {
       )}
       {requests(others) > 0 && (
         <p class="panel-note">
-          {more > 0 ? `${plural(more, "other")} and what is not kept one by one` : "All others together"}: {count(requests(others))}
+          {more > 0 ? t("statistics.others", { count: more, requests: requests(others) }) : t("statistics.allOthers", { requests: requests(others) })}
         </p>
       )}
     </section>

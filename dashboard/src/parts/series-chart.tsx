@@ -11,5 +11,5 @@ const DAY_S = 86_400;
 export function SeriesChart({ series, until }: { series: Series; until: Date }) {
   const spans = useMemo(() => spansOf(series, until), [series]);
   const step = series.step_s >= DAY_S ? "day" : "hour";
-  return <Chart spans={spans} step={step} stepText={stepName(series.step_s)} />;
+  return <Chart spans={spans} step={step} stepName={stepName(series.step_s)} />;
 }

@@ -1,4 +1,5 @@
 import { count, percent, printable, share } from "../format";
+import { t } from "../i18n";
 import type { TopTable } from "../model";
 import { Empty } from "./notice";
 
@@ -20,14 +21,14 @@ export function Top(props: {
           {table.lines.map((line) => (
             <li key={line.text}>
               <a class="bar" href={props.href(line.text)} title={printable(line.text)}>
-                <span class="bar-name">{printable(line.text) || <span class="quiet">no name</span>}</span>
+                <span class="bar-name">{printable(line.text) || <span class="quiet">{t("words.noName")}</span>}</span>
                 <span class="bar-count">{count(line.count)}</span>
                 <svg class="bar-track" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
                   <rect class="bar-all" width={share(line.count, most) * 100} height="4" />
                   <rect class="bar-blocked" width={share(line.blocked, most) * 100} height="4" />
                 </svg>
                 {line.blocked > 0 && line.blocked < line.count && (
-                  <span class="unseen">, {percent(share(line.blocked, line.count))} of them blocked</span>
+                  <span class="unseen">{t("overview.ofThemBlocked", { share: percent(share(line.blocked, line.count)) })}</span>
                 )}
               </a>
             </li>

@@ -3,7 +3,8 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { api } from "../api";
-import { count, plural, printable } from "../format";
+import { count, printable } from "../format";
+import { t } from "../i18n";
 import type { TriedChange, TriedName, TriedOutcome } from "../model";
 import { may } from "../state";
 import { sumText } from "../tried";
@@ -44,10 +45,10 @@ export function TryButton({ trial, change, disabled }: { trial: Trial; change: (
       type="button"
       class="button"
       disabled={trial.busy.value || disabled === true}
-      title="Judges the requests of the last week as they would be with this change"
+      title={t("tried.title")}
       onClick={() => void trial.run(change())}
     >
-      {trial.busy.value ? "Trying …" : "Try it"}
+      {trial.busy.value ? t("tried.trying") : t("tried.try")}
     </button>
   );
 }
@@ -59,13 +60,19 @@ export function TrialOutcome({ trial }: { trial: Trial }) {
   const found = outcome.value;
   if (!found) return null;
   return (
-    <section class="tried" aria-label="What it would change">
+    <section class="tried" aria-label={t("tried.wouldChange")}>
       <p class="tried-sum" role="status">
         {sumText(found)}
       </p>
       {found.names.length > 0 && <Names names={found.names} more={found.more} />}
     </section>
   );
+}
+
+/** Which rule it was, and for whom; of many clients only the first are told. */
+function whyText({ rule, clients }: TriedName): string {
+  const all = `${clients.map(printable).join(", ")}${clients.length >= 5 ? " …" : ""}`;
+  return rule ? t("tried.why", { rule: printable(rule), clients: all }) : t("tried.whyFor", { clients: all });
 }
 
 function Names({ names, more }: { names: TriedName[]; more: number }) {
@@ -76,15 +83,13 @@ function Names({ names, more }: { names: TriedName[]; more: number }) {
       <ul class="tried-names">
         {shown.map((one) => (
           <li key={`${one.action} ${one.name}`}>
-            <span class={`badge badge-${one.action}`}>{one.action === "block" ? "Blocked" : "Passes"}</span>
+            <span class={`badge badge-${one.action}`}>{one.action === "block" ? t("why.blocked") : t("tried.passes")}</span>
             <b class="tried-name">{printable(one.name)}</b>
-            <span class="tried-count" aria-label={plural(one.requests, "request")}>
+            <span class="tried-count" aria-label={t("units.requests", { count: one.requests })}>
               {count(one.requests)}
             </span>
             <span class="tried-why quiet">
-              {one.rule ? `${printable(one.rule)}, for ` : "for "}
-              {one.clients.map(printable).join(", ")}
-              {one.clients.length >= 5 && " …"}
+              {whyText(one)}
             </span>
           </li>
         ))}
@@ -97,10 +102,10 @@ function Names({ names, more }: { names: TriedName[]; more: number }) {
             all.value = true;
           }}
         >
-          Show {plural(names.length - FEW, "more name")}
+          {t("tried.showMore", { count: names.length - FEW })}
         </button>
       )}
-      {all.value && more > 0 && <p class="quiet">And {plural(more, "more name")}.</p>}
+      {all.value && more > 0 && <p class="quiet">{t("tried.andMore", { count: more })}</p>}
     </>
   );
 }

@@ -1,6 +1,7 @@
 // Which clients trust the certificate authority. Shown where handshakes have taught anything of one.
 
 import { moment, printable } from "../format";
+import { t } from "../i18n";
 import type { ClientTrust } from "../model";
 import { routeHash } from "../route";
 import { today } from "../state";
@@ -12,7 +13,7 @@ const DOTS: Record<ClientTrust["trust"], string> = { trusts: "dot-good", distrus
 export function Trust({ clients }: { clients: ClientTrust[] }) {
   const { shown, more } = trustShown(clients);
   return (
-    <Panel id="trust-title" title="Trust in the certificate authority">
+    <Panel id="trust-title" title={t("trust.title")}>
       <ul class="entries">
         {shown.map((client) => (
           <Client client={client} key={client.client} />
@@ -30,9 +31,9 @@ function Client({ client }: { client: ClientTrust }) {
         <span class="entry-name">
           <span class={`dot ${DOTS[client.trust]}`} aria-hidden="true" />
           <a href={routeHash("clients", { client: client.client })}>{printable(client.client)}</a>
-          {client.trust === "distrusts" && <span class="tag tag-land">no address</span>}
+          {client.trust === "distrusts" && <span class="tag tag-land">{t("trust.noAddress")}</span>}
         </span>
-        <span class="entry-figure">last seen {moment(client.heard_at, today.value)}</span>
+        <span class="entry-figure">{t("trust.lastSeen", { at: moment(client.heard_at, today.value) })}</span>
       </div>
       <div class="entry-sub">
         <span>{trustText(client, today.value)}</span>

@@ -1,16 +1,18 @@
-import { count, percent, plural, share } from "../format";
+import { percent, share } from "../format";
+import { t } from "../i18n";
 import type { Upstream } from "../model";
 import { Empty } from "./notice";
 import { Pace } from "./pace";
 import { Panel } from "./panel";
+import { Sentence } from "./sentence";
 
 /** The resolvers that are asked, with how they do. */
 export function Upstreams({ upstreams }: { upstreams: Upstream[] | null }) {
   return (
-    <Panel id="upstreams-title" title="Upstreams">
+    <Panel id="upstreams-title" title={t("overview.upstreams")}>
       {upstreams?.length === 0 && (
-        <Empty title="No upstream resolver">
-          Name one under <code>dns.upstreams</code>, for example <code>"https://dns.quad9.net/dns-query"</code>.
+        <Empty title={t("overview.noUpstream")}>
+          <Sentence of="overview.noUpstreamText" />
         </Empty>
       )}
       {upstreams && upstreams.length > 0 && (
@@ -34,16 +36,16 @@ function Resolver({ upstream }: { upstream: Upstream }) {
           <span class={`dot ${answers ? "dot-good" : "dot-bad"}`} aria-hidden="true" />
           {upstream.name}
           {upstream.group && <span class="tag">{upstream.group}</span>}
-          {!answers && <span class="tag tag-land">not answering</span>}
+          {!answers && <span class="tag tag-land">{t("overview.notAnswering")}</span>}
         </span>
         {latency_us !== null && <Pace us={latency_us} />}
       </div>
       <div class="entry-sub">
         {upstream.address !== upstream.name && <span class="entry-from">{upstream.address}</span>}
-        <span>{queries === 0 ? "not asked yet" : plural(queries, "query", "queries")}</span>
+        <span>{queries === 0 ? t("words.notAsked") : t("overview.queries", { count: queries })}</span>
         {failures > 0 && (
           <span>
-            {count(failures)} failed ({percent(share(failures, queries))})
+            {t("overview.failed", { failures, share: percent(share(failures, queries)) })}
           </span>
         )}
       </div>

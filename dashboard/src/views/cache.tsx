@@ -3,11 +3,13 @@
 import { useSignal } from "@preact/signals";
 import { api, faultOf, type Fault } from "../api";
 import { cachedPlaces, cachedState } from "../cached";
-import { doorName } from "../explain";
-import { bytes, count, printable } from "../format";
+import { doorWithin } from "../doors";
+import { bytes, printable } from "../format";
+import { t } from "../i18n";
 import type { CachedUrl, CachePage, CacheQuery } from "../model";
 import { Empty, Notice } from "../parts/notice";
 import { Panel } from "../parts/panel";
+import { Sentence } from "../parts/sentence";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
 import { go, may, route } from "../state";
@@ -32,18 +34,18 @@ export function CacheView() {
   return (
     <>
       <div class="view-head">
-        <h1>{whole ? "What the caches hold" : printable(query.site || query.prefix)}</h1>
+        <h1>{whole ? t("cache.title") : printable(query.site || query.prefix)}</h1>
       </div>
       <Search key={`q ${key}`} />
       {!whole && (
         <p class="cache-back">
-          <a href={routeHash("cache")}>All sites</a>
+          <a href={routeHash("cache")}>{t("cache.allSites")}</a>
         </p>
       )}
       {stored.fault && <Notice tone="fault" fault={stored.fault} />}
       {stored.data && stored.data.caches.length === 0 && (
-        <Empty title="There is no cache">
-          The proxy has one unless it is told otherwise, and so has a route of the gateway with <code>cache: true</code>.
+        <Empty title={t("cache.none")}>
+          <Sentence of="cache.noneText" />
         </Empty>
       )}
       {stored.data?.caches.map((page) => (
@@ -65,7 +67,7 @@ function Search() {
   return (
     <form class="question cache-search panel" onSubmit={submit}>
       <label class="field field-main">
-        <span class="field-name">Site, or the beginning of a URL</span>
+        <span class="field-name">{t("cache.search")}</span>
         <input
           class="input input-mono"
           type="text"
@@ -81,7 +83,7 @@ function Search() {
         />
       </label>
       <button type="submit" class="button button-main">
-        Show
+        {t("words.show")}
       </button>
     </form>
   );
@@ -91,9 +93,9 @@ function Stored({ page, query, onPurged }: { page: CachePage; query: CacheQuery;
   const next = page.next_after;
   const nothing = page.sites.length === 0 && page.urls.length === 0;
   return (
-    <Panel id={`cache-${page.door}`} title={`Cache of the ${doorName(page.door).toLowerCase()}`}>
-      {!page.complete && <p class="panel-note">The store is large: not all of it was counted.</p>}
-      {nothing && <p class="panel-note">Nothing is stored{query.after ? " beyond this" : ""}.</p>}
+    <Panel id={`cache-${page.door}`} title={t("cache.of", { door: doorWithin(page.door) })}>
+      {!page.complete && <p class="panel-note">{t("cache.large")}</p>}
+      {nothing && <p class="panel-note">{query.after ? t("cache.nothingBeyond") : t("cache.nothing")}</p>}
       {page.sites.length > 0 && <Sites page={page} />}
       {page.urls.length > 0 && (
         <ul class="entries">
@@ -104,7 +106,7 @@ function Stored({ page, query, onPurged }: { page: CachePage; query: CacheQuery;
       )}
       {next && (
         <p class="panel-note">
-          <a href={routeHash("cache", { ...query, door: page.door, after: next })}>Next</a>
+          <a href={routeHash("cache", { ...query, door: page.door, after: next })}>{t("words.next")}</a>
         </p>
       )}
     </Panel>
@@ -116,12 +118,12 @@ function Sites({ page }: { page: CachePage }) {
     <table class="table doors cached">
       <thead>
         <tr>
-          <th scope="col">Site</th>
+          <th scope="col">{t("cache.site")}</th>
           <th scope="col" class="number">
-            In memory
+            {t("cache.inMemory")}
           </th>
           <th scope="col" class="number">
-            On disk
+            {t("cache.onDisk")}
           </th>
         </tr>
       </thead>
@@ -131,10 +133,10 @@ function Sites({ page }: { page: CachePage }) {
             <th scope="row">
               <a href={routeHash("cache", { site: site.site, door: page.door })}>{printable(site.site)}</a>
             </th>
-            <td class="number" data-name="In memory">
+            <td class="number" data-name={t("cache.inMemory")}>
               <Amount objects={site.memory_objects} size={site.memory_bytes} />
             </td>
-            <td class="number" data-name="On disk">
+            <td class="number" data-name={t("cache.onDisk")}>
               <Amount objects={site.disk_objects} size={site.disk_bytes} />
             </td>
           </tr>
@@ -145,10 +147,10 @@ function Sites({ page }: { page: CachePage }) {
 }
 
 function Amount({ objects, size }: { objects: number; size: number }) {
-  if (objects === 0) return <span class="quiet">none</span>;
+  if (objects === 0) return <span class="quiet">{t("words.none")}</span>;
   return (
     <>
-      {bytes(size)} <span class="quiet">in {count(objects)}</span>
+      {bytes(size)} <span class="quiet">{t("cache.inCount", { count: objects })}</span>
     </>
   );
 }
@@ -170,7 +172,7 @@ function Row({ url, door, onPurged }: { url: CachedUrl; door: string; onPurged: 
         <span class="entry-name cached-url">{printable(url.url)}</span>
         {may("operator") && (
           <button type="button" class="button button-bare" onClick={() => void purge()}>
-            Purge
+            {t("cache.purge")}
           </button>
         )}
       </div>

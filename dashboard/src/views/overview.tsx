@@ -1,5 +1,6 @@
 import { api } from "../api";
-import { asSentence, bytes, count, micros, moment, percent, plural, share, span } from "../format";
+import { asSentence, bytes, count, micros, moment, percent, share, span } from "../format";
+import { t } from "../i18n";
 import { RANGES, type Range, type Series, type Status, type TopTable, type Totals } from "../model";
 import { Doors } from "../parts/doors";
 import { Figure } from "../parts/figure";
@@ -31,15 +32,15 @@ function Figures({ totals, clients, status }: { totals: Totals; clients: number 
   const dns = status?.latency.find((known) => known.door === "dns");
   return (
     <dl class="figures">
-      <Figure name="Requests" value={count(totals.requests)} />
-      <Figure name="Blocked" value={count(totals.blocked)} tone="figure-block">
+      <Figure name={t("words.requests")} value={count(totals.requests)} />
+      <Figure name={t("words.blocked")} value={count(totals.blocked)} tone="figure-block">
         {percent(totals.blocked_share)}
       </Figure>
-      <Figure name="Clients" value={clients === null ? "–" : clients >= CLIENTS_MAX ? `${CLIENTS_MAX}+` : count(clients)} />
-      <Figure name="From cache" value={asked > 0 ? percent(share(cached, asked)) : "–"}>
-        {asked > 0 ? `of ${count(asked)}` : undefined}
+      <Figure name={t("words.clients")} value={clients === null ? "–" : clients >= CLIENTS_MAX ? `${CLIENTS_MAX}+` : count(clients)} />
+      <Figure name={t("words.fromCache")} value={asked > 0 ? percent(share(cached, asked)) : "–"}>
+        {asked > 0 ? t("overview.of", { count: asked }) : undefined}
       </Figure>
-      <Figure name="DNS, median" value={dns ? micros(dns.median_us) : "–"}>
+      <Figure name={t("overview.dnsMedian")} value={dns ? micros(dns.median_us) : "–"}>
         {dns ? `99 %: ${micros(dns.p99_us)}` : undefined}
       </Figure>
     </dl>
@@ -98,7 +99,7 @@ export function Overview() {
   return (
     <>
       <div class="view-head">
-        <h1>Overview</h1>
+        <h1>{t("nav.overview")}</h1>
         <RangeChoice />
       </div>
       {status.value?.warnings.map((warning) => (
@@ -109,30 +110,30 @@ export function Overview() {
         </Notice>
       ))}
       {counts.fault && counts.fault.kind === "refused" && <Notice tone="fault" fault={counts.fault} />}
-      <section class="panel hero" aria-label="Requests over time">
+      <section class="panel hero" aria-label={t("chart.title")}>
         {data && <Figures totals={data.totals} clients={data.clients.lines.length} status={status.value} />}
         {data && !nothing && <SeriesChart series={data.series} until={new Date(data.totals.until)} />}
         {nothing && (
-          <Empty title="No request yet in this range">
-            Point a device at Tidegate and its requests show here within seconds.{" "}
-            <a href={routeHash("setup")}>Set up a device</a>
+          <Empty title={t("overview.noRequest")}>
+            {t("overview.noRequestText")}{" "}
+            <a href={routeHash("setup")}>{t("overview.setUp")}</a>
           </Empty>
         )}
         {!data && <div class="hero-wait" />}
       </section>
       <div class="columns columns-3">
         <Top
-          title="Most blocked"
+          title={t("overview.mostBlocked")}
           table={data ? data.blocked : null}
           href={(text) => routeHash("log", { filter: text, action: "block" })}
-          empty="Nothing was blocked"
+          empty={t("overview.nothingBlocked")}
         />
-        <Top title="Most asked for" table={data ? data.names : null} href={(text) => routeHash("log", { filter: text })} empty="Nothing was asked for" />
+        <Top title={t("overview.mostAsked")} table={data ? data.names : null} href={(text) => routeHash("log", { filter: text })} empty={t("overview.nothingAsked")} />
         <Top
-          title="Clients"
+          title={t("words.clients")}
           table={firstLines(data?.clients)}
           href={(text) => routeHash("clients", { client: text })}
-          empty="No client yet"
+          empty={t("overview.noClient")}
         />
       </div>
       {status.value && <Doors status={status.value} totals={data?.totals ?? null} />}
@@ -162,17 +163,17 @@ function Colophon({ status }: { status: Status }) {
   const lost = status.ledger.dropped_queue + status.ledger.dropped_store;
   return (
     <footer class="colophon">
-      <span>Tidegate {status.version}</span>
+      <span>{t("overview.version", { version: status.version })}</span>
       <span>
-        up {span(status.uptime_s)}, since {moment(status.started_at, today.value)}
+        {t("overview.up", { span: span(status.uptime_s), at: moment(status.started_at, today.value) })}
       </span>
-      {status.resident_bytes !== null && <span>{bytes(status.resident_bytes)} of memory</span>}
+      {status.resident_bytes !== null && <span>{t("overview.memory", { bytes: bytes(status.resident_bytes) })}</span>}
       <span>
-        {plural(status.rules, "rule")} in {bytes(status.rules_bytes)}
+        {t("overview.rules", { count: status.rules, bytes: bytes(status.rules_bytes) })}
       </span>
-      <span>{plural(status.ledger.stored, "row")} logged</span>
-      {lost > 0 && <span class="lost">{plural(lost, "row")} lost: the disk could not keep up, or is full</span>}
-      <span>{status.config ? <code>{status.config}</code> : "built-in configuration"}</span>
+      <span>{t("overview.logged", { count: status.ledger.stored })}</span>
+      {lost > 0 && <span class="lost">{t("overview.lost", { count: lost })}</span>}
+      <span>{status.config ? <code>{status.config}</code> : t("overview.builtIn")}</span>
     </footer>
   );
 }

@@ -4,8 +4,9 @@
 import { useMemo } from "preact/hooks";
 import { api } from "../api";
 import { clientName } from "../clients";
-import { DOOR_WORDS, type Door } from "../doors";
+import { doorName } from "../doors";
 import { bytes, count, micros, percent, printable, share } from "../format";
+import { t } from "../i18n";
 import { Chart } from "../parts/chart";
 import { Choice } from "../parts/choice";
 import { Figure } from "../parts/figure";
@@ -13,20 +14,18 @@ import { FiguresTable } from "../parts/figures-table";
 import { Icon } from "../parts/icons";
 import { Empty, Notice } from "../parts/notice";
 import { RankingPanel } from "../parts/ranking";
+import { Sentence } from "../parts/sentence";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
 import { meanTime, spansOfPoints } from "../spans";
 import { amend, route } from "../state";
-import { fileHref, readWords, SPAN_TEXT, wordsOf } from "../statistics";
+import { fileHref, readWords, wordsOf } from "../statistics";
 import { SPANS, type Dimension, type Statistics, type StatisticsWords } from "../statistics-model";
 import { clockOf, knownZone } from "../zone-time";
 
 const STATISTICS_EVERY_MS = 15_000;
 const NAMES_EVERY_MS = 120_000;
 
-const ONLY_TEXT: Record<Dimension, string> = { client: "Client", list: "List", door: "Door", upstream: "Upstream" };
-
-const doorName = (word: string): string => (word in DOOR_WORDS ? DOOR_WORDS[word as Door].name : printable(word));
 
 /** The names of clients that were seen this week; those of others are their addresses. */
 function useClientNames(): (client: string) => string {
@@ -48,13 +47,13 @@ export function StatisticsView() {
   return (
     <>
       <div class="view-head">
-        <h1>Statistics</h1>
+        <h1>{t("nav.statistics")}</h1>
         <Choice
-          label="Range of time"
+          label={t("ranges.title")}
           name="statistics-range"
           options={SPANS.map((value) => ({
             value,
-            text: SPAN_TEXT[value],
+            text: t(`statistics.spans.${value}`),
             off: data !== null && value !== asked.range && !data.offered.includes(value),
           }))}
           value={asked.range}
@@ -63,12 +62,12 @@ export function StatisticsView() {
       </div>
       {found.fault && found.fault.kind === "refused" && <Notice tone="fault" fault={found.fault} />}
       {asked.only && <Only asked={asked} name={name} />}
-      <section class="panel hero" aria-label="Requests over time">
+      <section class="panel hero" aria-label={t("chart.title")}>
         {!data && <div class="hero-wait" />}
         {young && (
-          <Empty title="Nothing is counted yet">
-            Point a device at Tidegate: statistics begin with its first request, and stay when the log's rows are gone.{" "}
-            <a href={routeHash("setup")}>Set up a device</a>
+          <Empty title={t("statistics.nothing")}>
+            {t("statistics.nothingText")}{" "}
+            <a href={routeHash("setup")}>{t("overview.setUp")}</a>
           </Empty>
         )}
         {data && !young && <OverTime data={data} asked={asked} />}
@@ -98,9 +97,9 @@ function Only({ asked, name }: { asked: StatisticsWords; name: (by: Dimension, k
   if (!only) return null;
   return (
     <p class="only">
-      <span class="quiet">{ONLY_TEXT[only.by]}</span> <b>{name(only.by, only.key)}</b> alone
+      <Sentence of={`statistics.only.${only.by}`} values={{ name: <b>{name(only.by, only.key)}</b> }} parts={{ quiet: (content) => <span class="quiet">{content}</span> }} />
       <a class="button button-bare" href={routeHash("statistics", wordsOf({ ...asked, only: null }))}>
-        <Icon name="close" /> Show all
+        <Icon name="close" /> {t("words.showAll")}
       </a>
     </p>
   );
@@ -117,35 +116,35 @@ function OverTime({ data, asked }: { data: Statistics; asked: StatisticsWords })
   return (
     <>
       <dl class="figures">
-        <Figure name={upstream ? "Sent" : "Requests"} value={count(requests)} />
+        <Figure name={upstream ? t("statistics.sent") : t("words.requests")} value={count(requests)} />
         {upstream ? (
-          <Figure name="Failed" value={count(total.failed)} tone="figure-block">
+          <Figure name={t("statistics.failed")} value={count(total.failed)} tone="figure-block">
             {percent(share(total.failed, requests))}
           </Figure>
         ) : (
-          <Figure name="Blocked" value={count(total.blocked)} tone="figure-block">
+          <Figure name={t("words.blocked")} value={count(total.blocked)} tone="figure-block">
             {percent(share(total.blocked, requests))}
           </Figure>
         )}
-        <Figure name="From cache" value={upstream ? "–" : percent(share(total.cached, requests))} />
-        <Figure name="Data" value={upstream ? "–" : bytes(total.bytes)} />
-        <Figure name="Time, mean" value={mean === null ? "–" : micros(mean)} />
+        <Figure name={t("words.fromCache")} value={upstream ? "–" : percent(share(total.cached, requests))} />
+        <Figure name={t("statistics.data")} value={upstream ? "–" : bytes(total.bytes)} />
+        <Figure name={t("statistics.mean")} value={mean === null ? "–" : micros(mean)} />
       </dl>
       {spans.length === 0 || requests === 0 ? (
-        <Empty title="No request in this range">Take a longer one, or show all.</Empty>
+        <Empty title={t("statistics.noRequest")}>{t("statistics.noRequestText")}</Empty>
       ) : spans.length < 2 ? (
-        <Empty title="One step so far">Over time it shows from the next {data.step} on.</Empty>
+        <Empty title={t("statistics.oneStep")}>{t(`statistics.from.${data.step}`)}</Empty>
       ) : (
         <>
-          <Chart spans={spans} step={data.step} stepText={data.step} zone={zone} />
+          <Chart spans={spans} step={data.step} stepName={t(`statistics.step.${data.step}`)} zone={zone} />
           <div class="chart-foot">
             <FiguresTable spans={spans} step={data.step} clock={clock} />
             <div class="chart-files">
               <a class="button button-bare" href={fileHref(asked, "csv")} download>
-                <Icon name="download" /> CSV
+                <Icon name="download" /> {t("words.csv")}
               </a>
               <a class="button button-bare" href={fileHref(asked, "jsonl")} download>
-                <Icon name="download" /> JSON lines
+                <Icon name="download" /> {t("words.jsonLines")}
               </a>
             </div>
           </div>
@@ -156,7 +155,7 @@ function OverTime({ data, asked }: { data: Statistics; asked: StatisticsWords })
 }
 
 function keptText(data: Statistics): string {
-  const since = data.begins ? `Counted since ${clockOf(knownZone(data.zone)).show("date", new Date(data.begins))}` : "";
-  const zone = data.zone === "local" ? "the zone of Tidegate's machine" : data.zone;
-  return `${since}; hours, days and months are those of ${zone}. Doors count every request; clients and lists are counted by rows of the log.`;
+  if (data.begins === null) return "";
+  const zone = data.zone === "local" ? t("statistics.machineZone") : data.zone;
+  return t("statistics.kept", { day: clockOf(knownZone(data.zone)).show("date", new Date(data.begins)), zone });
 }

@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { api } from "../api";
 import { doorName, KINDS } from "../explain";
+import { t } from "../i18n";
 import { DOORS, type WhyQuery } from "../model";
 import { ByHand } from "../parts/by-hand";
 import { Explanation } from "../parts/explanation";
@@ -30,13 +31,12 @@ export function WhyView() {
   return (
     <>
       <div class="view-head">
-        <h1>Why is it blocked, or not?</h1>
+        <h1>{t("why.title")}</h1>
       </div>
       <Question key={`q ${key}`} question={question} />
       {question.target === "" ? (
-        <Empty title="Ask about any name or address">
-          The answer names the rule that decides, its list and line, and every other rule that was considered. Nothing
-          is looked up or fetched for it.
+        <Empty title={t("why.ask")}>
+          {t("why.askText")}
         </Empty>
       ) : (
         <Answer key={`a ${key}`} question={question} />
@@ -66,7 +66,7 @@ function Question({ question }: { question: WhyQuery }) {
   return (
     <form class="question panel" onSubmit={submit}>
       <label class="field field-main">
-        <span class="field-name">Name or URL</span>
+        <span class="field-name">{t("why.nameOrUrl")}</span>
         <input
           id="why-target"
           class="input input-mono"
@@ -84,7 +84,7 @@ function Question({ question }: { question: WhyQuery }) {
         />
       </label>
       <label class="field">
-        <span class="field-name">Client</span>
+        <span class="field-name">{t("words.client")}</span>
         <input
           class="input input-mono"
           type="text"
@@ -99,7 +99,7 @@ function Question({ question }: { question: WhyQuery }) {
         />
       </label>
       <label class="field">
-        <span class="field-name">Kind</span>
+        <span class="field-name">{t("words.kind")}</span>
         <select
           class="input"
           value={kind.value}
@@ -107,9 +107,9 @@ function Question({ question }: { question: WhyQuery }) {
             kind.value = event.currentTarget.value;
           }}
         >
-          <option value="">automatic</option>
+          <option value="">{t("why.automatic")}</option>
           {Object.entries(KINDS).map(([group, kinds]) => (
-            <optgroup key={group} label={group}>
+            <optgroup key={group} label={t(`why.kinds.${group as keyof typeof KINDS}`)}>
               {kinds.map((one) => (
                 <option key={one} value={one}>
                   {one}
@@ -120,7 +120,7 @@ function Question({ question }: { question: WhyQuery }) {
         </select>
       </label>
       <label class="field">
-        <span class="field-name">Door</span>
+        <span class="field-name">{t("words.door")}</span>
         <select
           class="input"
           value={door.value}
@@ -128,7 +128,7 @@ function Question({ question }: { question: WhyQuery }) {
             door.value = event.currentTarget.value;
           }}
         >
-          <option value="">automatic</option>
+          <option value="">{t("why.automatic")}</option>
           {DOORS.map((one) => (
             <option key={one} value={one}>
               {doorName(one)}
@@ -137,7 +137,7 @@ function Question({ question }: { question: WhyQuery }) {
         </select>
       </label>
       <button type="submit" class="button button-main">
-        Ask
+        {t("why.askButton")}
       </button>
     </form>
   );
@@ -146,7 +146,7 @@ function Question({ question }: { question: WhyQuery }) {
 function Answer({ question }: { question: WhyQuery }) {
   const answer = usePolled("answer", ASK_AGAIN_MS, (signal) => api.why(question, signal));
   return (
-    <section aria-live="polite" aria-label="Answer">
+    <section aria-live="polite" aria-label={t("why.answer")}>
       {answer.fault && <Notice tone="fault" fault={answer.fault} />}
       {answer.data && (
         <div class="panel panel-answer">
