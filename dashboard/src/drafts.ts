@@ -2,6 +2,7 @@
 // changed meanwhile. Pure.
 
 import type { GroupSettings, ProfileSettings, Schedule } from "./client-model";
+import { t } from "./i18n";
 import { isOffline } from "./week";
 
 /** What a schedule does at its hours. */
@@ -71,27 +72,19 @@ export function groupOf({ schedule, ...draft }: GroupDraft): GroupSettings {
   return { name: draft.name.trim(), lists, schedule: schedule.map(scheduleOf) };
 }
 
-const WORDS: Record<keyof ProfileSettings, string> = {
-  name: "its name",
-  match: "its devices",
-  lists: "its lists",
-  groups: "its groups",
-  tags: "its tags",
-  schedule: "its hours",
-  otherwise: "what no list is about",
-  blocked: "the answer for blocked names",
-};
+const KEYS = ["name", "match", "lists", "groups", "tags", "schedule", "otherwise", "blocked"] as const satisfies readonly (keyof ProfileSettings)[];
+type Key = (typeof KEYS)[number];
 
-const KEYS = Object.keys(WORDS) as (keyof ProfileSettings)[];
+const wordOf = (key: Key): string => t(`editing.keys.${key}`);
 
-function keysThatDiffer<T extends GroupSettings>(one: T, other: T): (keyof ProfileSettings)[] {
+function keysThatDiffer<T extends GroupSettings>(one: T, other: T): Key[] {
   const read = (from: T, key: string): string => JSON.stringify((from as unknown as Record<string, unknown>)[key]);
   return KEYS.filter((key) => read(one, key) !== read(other, key));
 }
 
 /** What differs between two states of a profile or a group, in words. */
 export function differences<T extends GroupSettings>(one: T, other: T): string[] {
-  return keysThatDiffer(one, other).map((key) => WORDS[key]);
+  return keysThatDiffer(one, other).map(wordOf);
 }
 
 /**
@@ -111,14 +104,14 @@ export function merged<T extends GroupSettings>(base: T, mine: T, theirs: T): Me
   const taken = Object.fromEntries(own.map((key) => [key, (mine as unknown as Record<string, unknown>)[key]]));
   return {
     settings: { ...theirs, ...taken },
-    theirs: changed.map((key) => WORDS[key]),
-    both: changed.filter((key) => own.includes(key)).map((key) => WORDS[key]),
+    theirs: changed.map(wordOf),
+    both: changed.filter((key) => own.includes(key)).map(wordOf),
   };
 }
 
 /** What loading again has brought, in a sentence. */
 export function mergedText({ theirs, both }: Pick<Merged<unknown>, "theirs" | "both">): string {
-  if (theirs.length === 0) return "Loaded again: nothing of this was changed. Save once more.";
-  const taken = `Loaded again. Meanwhile somebody changed ${theirs.join(", ")}; that stands here now.`;
-  return both.length === 0 ? taken : `${taken} What you typed is kept for ${both.join(", ")}.`;
+  if (theirs.length === 0) return t("editing.sameAgain");
+  const words = { theirs: theirs.join(", ") };
+  return both.length === 0 ? t("editing.theirs", words) : t("editing.both", { ...words, both: both.join(", ") });
 }

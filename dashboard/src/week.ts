@@ -4,9 +4,17 @@
 
 import type { Schedule } from "./client-model";
 import { printable } from "./format";
+import { t } from "./i18n";
+import { perLanguage } from "./language";
 
 export const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
-export const DAY_NAMES = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
+/** 1 January 2024, a Monday. */
+const A_MONDAY = Date.UTC(2024, 0, 1);
+/** The days from Monday on, in short: "Mon". */
+export const dayNames = perLanguage((locale): readonly string[] => {
+  const format = new Intl.DateTimeFormat(locale, { weekday: "short", timeZone: "UTC" });
+  return DAYS.map((_, day) => format.format(A_MONDAY + day * 86_400_000));
+});
 export const DAY_MINUTES = 1_440;
 /** Schedules that are painted beside one another; more share the last lane. */
 export const LANES_MAX = 4;
@@ -135,28 +143,29 @@ export function lanesOf(all: readonly Hours[]): { lanes: number[]; count: number
   return { lanes, count: Math.max(1, taken.length) };
 }
 
-/** "Mon to Fri, Sun"; "every day"; "on no day". */
+/** "Mon to Fri, Sun"; t("week.everyDay"); t("week.noDay"). */
 export function dayWords(days: string): string {
   const chosen = daysOf(days);
   if (!chosen) return printable(days);
-  if (chosen.every(Boolean)) return "every day";
+  if (chosen.every(Boolean)) return t("week.everyDay");
+  const names = dayNames();
   const word = ([first, last]: [number, number]): string => {
-    const [from, to] = [DAY_NAMES[first] ?? "", DAY_NAMES[last] ?? ""];
+    const [from = "", to = ""] = [names[first], names[last]];
     if (first === last) return from;
-    return last === first + 1 ? `${from}, ${to}` : `${from} to ${to}`;
+    return last === first + 1 ? `${from}, ${to}` : t("week.days", { from, to });
   };
-  return runs(chosen).map(word).join(", ") || "on no day";
+  return runs(chosen).map(word).join(", ") || t("week.noDay");
 }
 
 /** "Mon to Fri, 21:00 to 07:00 on the next day"; "every day, all day". */
 export function hoursWords(hours: Hours): string {
   const [from, to] = [minutesOf(hours.from), minutesOf(hours.to)];
   const days = dayWords(hours.days);
-  if (from === null || to === null) return `${days}, ${printable(hours.from)} to ${printable(hours.to)}`;
+  if (from === null || to === null) return t("week.hours", { days, from: printable(hours.from), to: printable(hours.to) });
   const end = to % DAY_MINUTES;
-  if (from === 0 && end === 0) return `${days}, all day`;
-  if (end === 0) return `${days}, ${timeText(from)} to midnight`;
-  return `${days}, ${timeText(from)} to ${timeText(end)}${end <= from ? " on the next day" : ""}`;
+  if (from === 0 && end === 0) return t("week.allDay", { days });
+  if (end === 0) return t("week.toMidnight", { days, from: timeText(from) });
+  return t(end <= from ? "week.hoursNextDay" : "week.hours", { days, from: timeText(from), to: timeText(end) });
 }
 
 /** "No internet"; "Lists games, chat"; "Rule ||video.example^". */
@@ -164,10 +173,10 @@ export function whatWords(schedule: Pick<Schedule, "block" | "lists" | "otherwis
   const rule = schedule.block.trim();
   const lists = schedule.lists.map(printable).join(", ");
   const words = [
-    isOffline(schedule) ? "No internet" : "",
-    schedule.otherwise === "pass" ? "What no list is about passes" : "",
-    rule === "" ? "" : `Rule ${printable(rule)}`,
-    lists === "" ? "" : `${schedule.lists.length === 1 ? "List" : "Lists"} ${lists}`,
+    isOffline(schedule) ? t("week.offline") : "",
+    schedule.otherwise === "pass" ? t("week.unlistedPasses") : "",
+    rule === "" ? "" : t("week.rule", { rule: printable(rule) }),
+    lists === "" ? "" : t("week.lists", { count: schedule.lists.length, names: lists }),
   ];
-  return words.filter((it) => it !== "").join("; ") || "Nothing yet";
+  return words.filter((it) => it !== "").join("; ") || t("week.nothing");
 }

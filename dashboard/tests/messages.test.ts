@@ -105,7 +105,7 @@ describe("the source", () => {
         const missing = [...needed].filter((place) => !used.values.includes(place));
         if (extra.length + missing.length > 0) wrong.push(`${name}: ${used.key} lacks [${missing.join()}], has [${extra.join()}] too many`);
         const parts = new Set(texts.flatMap(tags).map((tag) => tag.replace(/[</>]/g, "")));
-        const unmade = [...parts].filter((part) => !["code", "strong", "b", "em"].includes(part) && !used.parts?.includes(part));
+        const unmade = [...parts].filter((part) => !["code", "kbd", "strong", "b", "em"].includes(part) && !used.parts?.includes(part));
         if (unmade.length > 0 && used.parts !== null) wrong.push(`${name}: ${used.key} makes nothing of <${unmade.join(">, <")}>`);
         if (used.parts === null && parts.size > 0) wrong.push(`${name}: ${used.key} has tags: it wants a Sentence`);
       });

@@ -21,6 +21,7 @@ import {
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { PlacedProblem, Schema } from "../config-model";
+import { t } from "../i18n";
 import { offersAt, placeAt, wordsAt } from "../schema-walk";
 
 const THEME = EditorView.theme({
@@ -138,6 +139,22 @@ function diagnostic(state: EditorState, problem: PlacedProblem): Diagnostic {
   return word > 0 ? { from, to: from + word, severity: "error", message } : { from: line.from, to: line.to, severity: "error", message };
 }
 
+/** How a text looks, and what the editor itself says, in the language that is spoken when it is opened. */
+const looks = (): Extension => [
+  LOOKS,
+  EditorState.phrases.of({
+    "$ unchanged lines": t("config.editor.unchanged"),
+    "Revert this chunk": t("config.editor.revert"),
+    Accept: t("config.editor.accept"),
+    Reject: t("config.editor.reject"),
+    Completions: t("config.editor.completions"),
+    Diagnostics: t("config.editor.diagnostics"),
+    "No diagnostics": t("config.editor.noDiagnostics"),
+    close: t("config.editor.close"),
+    "Selection deleted": t("config.editor.deleted"),
+  }),
+];
+
 /** YAML knows no tabs. */
 function indented(view: EditorView): boolean {
   if (!view.state.selection.main.empty) return indentMore(view);
@@ -174,7 +191,7 @@ export function openEditor(host: HTMLElement, options: EditorOptions): TextEdito
         drawSelection(),
         highlightActiveLine(),
         highlightActiveLineGutter(),
-        LOOKS,
+        looks(),
         readOnly.of(fixed(options.readOnly)),
         ...(options.schema ? [autocompletion({ override: [completion(options.schema)] }), hover(options.schema)] : []),
         keymap.of([
@@ -215,7 +232,7 @@ export function openEditor(host: HTMLElement, options: EditorOptions): TextEdito
 /** Shows what changes between two texts: side by side where there is room, else one below another. */
 export function openDiff(host: HTMLElement, before: string, after: string, label: string): () => void {
   const root = shadow(host);
-  const shown: Extension = [LOOKS, lineNumbers(), fixed(true), EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" })];
+  const shown: Extension = [looks(), lineNumbers(), fixed(true), EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" })];
   const collapse = { margin: 3, minSize: 6 };
   if (host.clientWidth >= 760) {
     const view = new MergeView({
@@ -250,8 +267,8 @@ export function openMerge(host: HTMLElement, theirs: string, mine: string, onCha
     const view = new MergeView({
       root,
       parent: root,
-      a: { doc: theirs, extensions: [LOOKS, lineNumbers(), fixed(true), label("The file as it is now")] },
-      b: { doc: mine, extensions: [LOOKS, lineNumbers(), history(), keymap.of([...historyKeymap, ...defaultKeymap]), listens, label("Your text")] },
+      a: { doc: theirs, extensions: [looks(), lineNumbers(), fixed(true), label(t("config.fileNow"))] },
+      b: { doc: mine, extensions: [looks(), lineNumbers(), history(), keymap.of([...historyKeymap, ...defaultKeymap]), listens, label(t("config.yourText"))] },
       revertControls: "a-to-b",
       gutter: false,
     });
@@ -263,12 +280,12 @@ export function openMerge(host: HTMLElement, theirs: string, mine: string, onCha
     state: EditorState.create({
       doc: mine,
       extensions: [
-        LOOKS,
+        looks(),
         lineNumbers(),
         history(),
         keymap.of([...historyKeymap, ...defaultKeymap]),
         listens,
-        label("Your text, with the file as it is now"),
+        label(t("config.yourTextWithFile")),
         unifiedMergeView({ original: theirs, mergeControls: true, gutter: false }),
       ],
     }),

@@ -6,6 +6,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { ConfigFile, PlacedProblem } from "../config-model";
 import type { TextEditor } from "../editor/editor";
 import { replaced, schema, textOf, type } from "../desk";
+import { t } from "../i18n";
 
 const load = () => import("../editor/editor");
 
@@ -28,7 +29,7 @@ export function CodeEditor(props: { file: ConfigFile; problems: readonly PlacedP
       if (gone || !host.current) return;
       editor.current = openEditor(host.current, {
         text: textOf(file),
-        label: `Text of ${file.path}`,
+        label: t("config.textOf", { file: file.path }),
         readOnly: file.fixed !== null,
         schema: schema.value,
         onChange: (typed) => type(file.path, typed),

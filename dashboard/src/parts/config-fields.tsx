@@ -3,7 +3,9 @@
 import { useSignal } from "@preact/signals";
 import type { Json, SettingEdit, WrittenValue } from "../config-model";
 import { written } from "../desk";
+import { t } from "../i18n";
 import { Icon } from "./icons";
+import { Sentence } from "./sentence";
 
 /** The settings that forms show, and how they are changed. */
 export interface FormDesk {
@@ -12,6 +14,9 @@ export interface FormDesk {
   busy: boolean;
   readOnly: boolean;
 }
+
+/** How settings write a name with all below it. */
+const NAMES_BELOW = "||NAME^";
 
 const TYPES = ["A", "AAAA", "CNAME", "MX", "TXT", "SRV", "PTR"];
 
@@ -91,24 +96,24 @@ export function ListField({ desk, path, label, item, example, items, inside, isN
           <li key={`${at} ${textOf(one, inside)}`} class="row">
             <input
               class="input input-mono"
-              aria-label={`${label}: ${item} ${at + 1}`}
+              aria-label={t("config.itemOf", { label, item, n: at + 1 })}
               spellcheck={false}
               disabled={off}
               value={textOf(one, inside)}
               onChange={(event) => set(at, event.currentTarget.value)}
             />
-            {more(one, inside) !== "" && <span class="field-hint">with {more(one, inside)}</span>}
-            <button type="button" class="button button-bare button-square" aria-label={`Move ${item} ${at + 1} up`} disabled={off || at === 0} onClick={() => swap(at)}>
+            {more(one, inside) !== "" && <span class="field-hint">{t("config.with", { keys: more(one, inside) })}</span>}
+            <button type="button" class="button button-bare button-square" aria-label={t("config.moveUp", { item, n: at + 1 })} disabled={off || at === 0} onClick={() => swap(at)}>
               <Icon name="up" />
             </button>
-            <RemoveButton label={`Remove ${item} ${at + 1}`} disabled={off || (isNeeded === true && items.length === 1)} onClick={() => remove(desk, path, items, at)} />
+            <RemoveButton label={t("config.removeItem", { item, n: at + 1 })} disabled={off || (isNeeded === true && items.length === 1)} onClick={() => remove(desk, path, items, at)} />
           </li>
         ))}
         {!desk.readOnly && (
           <li class="row">
             <input
               class="input input-mono"
-              aria-label={`${label}: another ${item}`}
+              aria-label={t("config.another", { label, item })}
               placeholder={example}
               spellcheck={false}
               disabled={off}
@@ -120,9 +125,9 @@ export function ListField({ desk, path, label, item, example, items, inside, isN
                 if (event.key === "Enter") add();
               }}
             />
-            <button type="button" class="button" aria-label={`Add ${item} to ${label}`} disabled={off || added.value.trim() === ""} onClick={add}>
+            <button type="button" class="button" aria-label={t("config.addTo", { item, label })} disabled={off || added.value.trim() === ""} onClick={add}>
               <Icon name="plus" />
-              Add
+              {t("words.add")}
             </button>
           </li>
         )}
@@ -191,7 +196,7 @@ export function PairField(props: {
                 }}
               />
             ))}
-            <RemoveButton label={`Remove ${item} ${at + 1}`} disabled={off} onClick={() => remove(desk, path, items, at)} />
+            <RemoveButton label={t("config.removeItem", { item, n: at + 1 })} disabled={off} onClick={() => remove(desk, path, items, at)} />
           </li>
         ))}
         {!desk.readOnly && (
@@ -200,7 +205,7 @@ export function PairField(props: {
               <input
                 key={keys[at]}
                 class="input input-mono"
-                aria-label={`${keys[at]} of another ${item}`}
+                aria-label={t("config.keyOfAnother", { key: keys[at] ?? "", item })}
                 placeholder={examples[at]}
                 spellcheck={false}
                 disabled={off}
@@ -210,7 +215,7 @@ export function PairField(props: {
                 }}
               />
             ))}
-            <button type="button" class="button button-square" aria-label={`Add the ${item}`} disabled={off || first.value.trim() === "" || second.value.trim() === ""} onClick={add}>
+            <button type="button" class="button button-square" aria-label={t("config.addThe", { item })} disabled={off || first.value.trim() === "" || second.value.trim() === ""} onClick={add}>
               <Icon name="plus" />
             </button>
           </li>
@@ -243,7 +248,7 @@ export function RecordField({ desk, path, items }: { desk: FormDesk; path: strin
   return (
     <fieldset class="field">
       <legend class="field-name">
-        Answered from here; <code>||NAME^</code> stands for a name and all below
+        <Sentence of="config.records" values={{ names: <code>{NAMES_BELOW}</code> }} />
       </legend>
       <ul class="rows">
         {items.map((one, at) => {
@@ -252,25 +257,25 @@ export function RecordField({ desk, path, items }: { desk: FormDesk; path: strin
           const set = (n: number, text: string): void => put(at, words.with(n, text));
           return (
             <li key={`${at} ${String(one)}`} class="row row-record">
-              <input class="input input-mono" aria-label={`Name ${at + 1}`} spellcheck={false} disabled={off} value={host} onChange={(event) => set(0, event.currentTarget.value)} />
-              <TypeChoice label={`Type ${at + 1}`} value={kind.toUpperCase()} disabled={off} onChoose={(chosen) => set(1, chosen)} />
-              <input class="input input-mono" aria-label={`Value ${at + 1}`} spellcheck={false} disabled={off} value={rest.join(" ")} onChange={(event) => set(2, event.currentTarget.value)} />
-              <RemoveButton label={`Remove the name ${host}`} disabled={off} onClick={() => remove(desk, path, items, at)} />
+              <input class="input input-mono" aria-label={t("config.nameN", { n: at + 1 })} spellcheck={false} disabled={off} value={host} onChange={(event) => set(0, event.currentTarget.value)} />
+              <TypeChoice label={t("config.typeN", { n: at + 1 })} value={kind.toUpperCase()} disabled={off} onChoose={(chosen) => set(1, chosen)} />
+              <input class="input input-mono" aria-label={t("config.valueN", { n: at + 1 })} spellcheck={false} disabled={off} value={rest.join(" ")} onChange={(event) => set(2, event.currentTarget.value)} />
+              <RemoveButton label={t("config.removeName", { name: host })} disabled={off} onClick={() => remove(desk, path, items, at)} />
             </li>
           );
         })}
         {!desk.readOnly && (
           <li class="row row-record">
-            <input class="input input-mono" aria-label="New name" placeholder="nas.lan" spellcheck={false} disabled={off} value={name.value} onKeyDown={onEnter} onInput={(event) => {
+            <input class="input input-mono" aria-label={t("config.newName")} placeholder="nas.lan" spellcheck={false} disabled={off} value={name.value} onKeyDown={onEnter} onInput={(event) => {
               name.value = event.currentTarget.value;
             }} />
-            <TypeChoice label="New type" value={type.value} disabled={off} onChoose={(chosen) => {
+            <TypeChoice label={t("config.newType")} value={type.value} disabled={off} onChoose={(chosen) => {
               type.value = chosen;
             }} />
-            <input class="input input-mono" aria-label="New value" placeholder="192.168.1.5" spellcheck={false} disabled={off} value={value.value} onKeyDown={onEnter} onInput={(event) => {
+            <input class="input input-mono" aria-label={t("config.newValue")} placeholder="192.168.1.5" spellcheck={false} disabled={off} value={value.value} onKeyDown={onEnter} onInput={(event) => {
               value.value = event.currentTarget.value;
             }} />
-            <button type="button" class="button button-square" aria-label="Add the name" disabled={off || name.value.trim() === "" || value.value.trim() === ""} onClick={add}>
+            <button type="button" class="button button-square" aria-label={t("config.addName")} disabled={off || name.value.trim() === "" || value.value.trim() === ""} onClick={add}>
               <Icon name="plus" />
             </button>
           </li>
@@ -314,8 +319,7 @@ export function ChoiceField(props: {
       >
         {choices.map((one) => (
           <option key={one.value} value={one.value}>
-            {one.value}
-            {one.value === standard ? " (standard)" : ""}
+            {one.value === standard ? t("config.standard", { choice: one.value }) : one.value}
           </option>
         ))}
       </select>

@@ -3,9 +3,11 @@
 import { useSignal } from "@preact/signals";
 import type { PlacedProblem } from "../config-model";
 import { checked, changedPaths, known, nameOf } from "../desk";
+import { t } from "../i18n";
 import { amend, route } from "../state";
 import { CodeEditor, type Goal } from "./code";
-import { Notice } from "./notice";
+import { Marked, Notice } from "./notice";
+import { Sentence } from "./sentence";
 
 export function ConfigTexts({ onApply }: { onApply: () => void }) {
   const goal = useSignal<Goal | null>(lineOf(route.value.words["line"]));
@@ -22,7 +24,7 @@ export function ConfigTexts({ onApply }: { onApply: () => void }) {
   return (
     <div class="texts">
       {files.length > 1 && (
-        <div class="file-tabs" role="group" aria-label="Files">
+        <div class="file-tabs" role="group" aria-label={t("config.tabs.files")}>
           {files.map((one) => {
             const wrong = complaints.filter((it) => it.file === one.path).length;
             return (
@@ -35,7 +37,7 @@ export function ConfigTexts({ onApply }: { onApply: () => void }) {
                 onClick={() => open(one.path, null)}
               >
                 {nameOf(one.path)}
-                {changedPaths.value.includes(one.path) && <span class="file-mark">edited</span>}
+                {changedPaths.value.includes(one.path) && <span class="file-mark">{t("config.edited")}</span>}
                 {wrong > 0 && <span class="badge badge-block">{wrong}</span>}
               </button>
             );
@@ -44,19 +46,18 @@ export function ConfigTexts({ onApply }: { onApply: () => void }) {
       )}
       <p class="file-path">
         <code>{file.path}</code>
-        {file.kind === "dashboard" && <span class="quiet">what is set on other pages here</span>}
+        {file.kind === "dashboard" && <span class="quiet">{t("config.onOtherPages")}</span>}
       </p>
       {file.fixed !== null && <ReadOnly why={file.fixed} remedy={file.remedy} />}
       {file.fixed === null && file.changed && (
         <Notice tone="land">
-          <p>This file was changed and is not in force as it stands here. Applying a change takes it over, as a reload does.</p>
+          <p>{t("config.changedOutside")}</p>
         </Notice>
       )}
       <CodeEditor key={file.path} file={file} problems={here} goal={goal.value} onApply={onApply} />
       <Problems complaints={complaints} here={file.path} onOpen={(one) => open(one.file, one.line, one.column)} />
       <p class="quiet keys">
-        <kbd>Ctrl</kbd> <kbd>Space</kbd> offers settings, <kbd>Ctrl</kbd> <kbd>S</kbd> applies; <kbd>Esc</kbd> then{" "}
-        <kbd>Tab</kbd> leaves the text.
+        <Sentence of="config.keys" />
       </p>
     </div>
   );
@@ -66,12 +67,12 @@ export function ConfigTexts({ onApply }: { onApply: () => void }) {
 export function Problems(props: { complaints: readonly PlacedProblem[]; here: string; onOpen: (problem: PlacedProblem) => void }) {
   if (props.complaints.length === 0) return null;
   return (
-    <ul class="problems" aria-label="What is wrong">
+    <ul class="problems" aria-label={t("config.wrong")}>
       {props.complaints.map((one) => (
         <li key={`${one.file}:${one.line}:${one.column}:${one.message}`}>
           <button type="button" class="problem" onClick={() => props.onOpen(one)}>
             <span class="problem-place">
-              {one.file === props.here ? "" : `${nameOf(one.file)}, `}line {one.line}
+              {one.file === props.here ? t("config.line", { line: one.line }) : t("config.fileLine", { file: nameOf(one.file), line: one.line })}
             </span>
             <span>
               {one.path !== "" && (
@@ -100,7 +101,7 @@ export function ReadOnly({ why, remedy }: { why: string; remedy: string | null }
   return (
     <Notice tone="land">
       <p>
-        Read only. {sentence}.{remedy && <> To change that, {remedy.split("`").map((piece, n) => (n % 2 === 1 ? <code key={piece}>{piece}</code> : piece))}.</>}
+        {t("config.readOnly", { why: sentence })} {remedy && <Sentence of="config.toChange" values={{ remedy: <Marked text={remedy} /> }} />}
       </p>
     </Notice>
   );

@@ -6,6 +6,7 @@ import { useEffect } from "preact/hooks";
 import { faultOf, type Fault } from "../api";
 import type { Json, SettingEdit, WrittenValue } from "../config-model";
 import { checked, drafts, edit, known, nameOf, read, schema } from "../desk";
+import { t } from "../i18n";
 import { routeHash } from "../route";
 import { schemasAt } from "../schema-walk";
 import { go } from "../state";
@@ -15,12 +16,13 @@ import { ListField, RecordField, ChoiceField, type FormDesk } from "./config-fie
 import { Certificates, isMapping, Pools, Sites } from "./config-sites";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
+import { Sentence } from "./sentence";
 
 const DOORS = [
-  { key: "dns", name: "DNS", example: "udp://192.168.1.2:53" },
-  { key: "pixel", name: "Pixel server", example: "http://192.168.1.2:80" },
-  { key: "proxy", name: "Proxy", example: "http://192.168.1.2:3128" },
-  { key: "gateway", name: "Gateway", example: "https://192.168.1.2:443" },
+  { key: "dns", name: "doors.dns.name", example: "udp://192.168.1.2:53" },
+  { key: "pixel", name: "config.pixelServer", example: "http://192.168.1.2:80" },
+  { key: "proxy", name: "doors.proxy.name", example: "http://192.168.1.2:3128" },
+  { key: "gateway", name: "doors.gateway.name", example: "https://192.168.1.2:443" },
 ] as const;
 
 const PATHS = ["dns", "dns.upstreams", "dns.strategy", "dns.blocked", "dns.local", "gateway.pools", "gateway.routes", "gateway.tls.certificates", "gateway", "web", ...DOORS.map((door) => `${door.key}.listen`)];
@@ -70,7 +72,7 @@ export function ConfigForms() {
         <Notice tone="fault" fault={fault.value}>
           {(fault.value.files.places ?? []).map((one) => (
             <p key={one.message}>
-              {nameOf(one.file)}, line {one.line}: {one.message}
+              {t("config.problemAt", { file: nameOf(one.file), line: one.line, message: one.message })}
             </p>
           ))}
         </Notice>
@@ -91,15 +93,15 @@ export function ConfigForms() {
           <div class="stack">
             {hasDns && <LocalNames desk={desk} />}
             {doors.length > 0 && (
-              <Panel id="listen-title" title="Listen addresses">
+              <Panel id="listen-title" title={t("config.listen")}>
                 <div class="form">
                   {doors.map((door) => (
                     <ListField
                       key={door.key}
                       desk={desk}
                       path={`${door.key}.listen`}
-                      label={door.name}
-                      item="address"
+                      label={t(door.name)}
+                      item={t("config.items.address")}
                       example={door.example}
                       items={itemsOf(desk, `${door.key}.listen`)}
                       isNeeded
@@ -114,7 +116,7 @@ export function ConfigForms() {
         </div>
       )}
       {values.value && !hasDns && doors.length === 0 && sites.length === 0 && (
-        <p class="quiet">The configuration has none of the sections that stand here as forms. Its text is under Files.</p>
+        <p class="quiet">{t("config.noForms")}</p>
       )}
     </div>
   );
@@ -127,11 +129,12 @@ function Changed({ places }: { places: WrittenValue[] }) {
   const words = { tab: "files", file: place.file, line: String(place.line) };
   return (
     <p class="changed" role="status">
-      <Icon name="done" /> <code>{place.path}</code> is changed in{" "}
-      <a href={routeHash("configuration", words)}>
-        {nameOf(place.file)}, line {place.line}
-      </a>
-      , and not in force yet.
+      <Icon name="done" />{" "}
+      <Sentence
+        of="config.changedIn"
+        values={{ setting: <code>{place.path}</code>, file: nameOf(place.file), line: place.line }}
+        parts={{ link: (content) => <a href={routeHash("configuration", words)}>{content}</a> }}
+      />
     </p>
   );
 }
@@ -146,19 +149,19 @@ function choices(path: string[]): { value: string; text: string }[] {
 
 function Upstreams({ desk }: { desk: FormDesk }) {
   return (
-    <Panel id="upstreams-title" title="Upstream resolvers">
+    <Panel id="upstreams-title" title={t("config.upstreams")}>
       <div class="form">
         <ListField
           desk={desk}
           path="dns.upstreams"
-          label="Whom the DNS door asks"
-          item="upstream"
+          label={t("config.whomDnsAsks")}
+          item={t("config.items.upstream")}
           example="tls://1.1.1.1"
           items={itemsOf(desk, "dns.upstreams")}
           inside="address"
-          unset="None is set: https://dns.quad9.net/dns-query and tls://1.1.1.1 are asked."
+          unset={t("config.noUpstreams")}
         />
-        <ChoiceField desk={desk} path="dns.strategy" label="Which one of several" standard="race" choices={choices(["dns", "strategy"])} />
+        <ChoiceField desk={desk} path="dns.strategy" label={t("config.whichOne")} standard="race" choices={choices(["dns", "strategy"])} />
       </div>
     </Panel>
   );
@@ -166,9 +169,9 @@ function Upstreams({ desk }: { desk: FormDesk }) {
 
 function Blocking({ desk }: { desk: FormDesk }) {
   return (
-    <Panel id="blocking-title" title="Blocked names">
+    <Panel id="blocking-title" title={t("config.blockedNames")}>
       <div class="form">
-        <ChoiceField desk={desk} path="dns.blocked" label="What the DNS door answers" standard="auto" choices={choices(["dns", "blocked"])} />
+        <ChoiceField desk={desk} path="dns.blocked" label={t("config.whatDnsAnswers")} standard="auto" choices={choices(["dns", "blocked"])} />
       </div>
     </Panel>
   );
@@ -176,7 +179,7 @@ function Blocking({ desk }: { desk: FormDesk }) {
 
 function LocalNames({ desk }: { desk: FormDesk }) {
   return (
-    <Panel id="local-title" title="Local names">
+    <Panel id="local-title" title={t("config.localNames")}>
       <div class="form">
         <RecordField desk={desk} path="dns.local" items={itemsOf(desk, "dns.local")} />
       </div>

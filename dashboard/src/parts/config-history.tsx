@@ -6,14 +6,15 @@ import { api, faultOf, type Fault } from "../api";
 import type { ChangeDetails, ChangeInfo } from "../config-model";
 import { applied, loadDesk, nameOf } from "../desk";
 import { moment, printable } from "../format";
+import { t } from "../i18n";
 import { today } from "../state";
 import { CodeDiff } from "./code";
 import { Empty, Notice } from "./notice";
 
 function author(change: ChangeInfo): string {
-  if (change.who === "outside") return "in an editor, or by another program";
-  const who = change.who === "admin.token" ? "with the token" : `by ${printable(change.who)}`;
-  return change.from === null ? who : `${who}, from ${change.from}`;
+  if (change.who === "outside") return t("config.byOther");
+  const who = change.who === "admin.token" ? t("config.withToken") : t("config.by", { who: printable(change.who) });
+  return change.from === null ? who : t("config.byFrom", { who, from: change.from });
 }
 
 export function ConfigHistory({ canRestore }: { canRestore: boolean }) {
@@ -64,14 +65,14 @@ export function ConfigHistory({ canRestore }: { canRestore: boolean }) {
         </Notice>
       )}
       {changes.value?.length === 0 && (
-        <Empty title="No change yet">Each one that is applied from now on stands here, with the texts before and after.</Empty>
+        <Empty title={t("config.noChange")}>{t("config.noChangeText")}</Empty>
       )}
       <ol class="changes">
         {(changes.value ?? []).map((change) => (
           <li key={change.number} class="change">
             <button type="button" class="change-head" aria-expanded={open.value?.number === change.number} onClick={() => show(change.number)}>
               <span class="change-number">{change.number}</span>
-              <span class="change-why">{change.why === "" ? <span class="quiet">no reason given</span> : printable(change.why)}</span>
+              <span class="change-why">{change.why === "" ? <span class="quiet">{t("config.noReason")}</span> : printable(change.why)}</span>
               <span class="change-facts">
                 {moment(change.at, today.value)} {author(change)}: {change.files.map(nameOf).join(", ")}
               </span>
@@ -83,7 +84,7 @@ export function ConfigHistory({ canRestore }: { canRestore: boolean }) {
                     <h3>
                       <code>{text.path}</code>
                     </h3>
-                    <CodeDiff before={text.before ?? ""} after={text.after ?? ""} label={`Change ${change.number} of ${text.path}`} />
+                    <CodeDiff before={text.before ?? ""} after={text.after ?? ""} label={t("config.changeOf", { number: change.number, file: text.path })} />
                   </div>
                 ))}
                 {canRestore && <Restore number={change.number} latest={changes.value?.[0]?.number ?? 0} busy={busy.value} asks={(fault.value?.files.asks ?? []).length > 0} onRestore={restore} />}
@@ -105,7 +106,7 @@ function Restore(props: {
 }) {
   const why = useSignal("");
   const { number, latest } = props;
-  const later = latest > number ? " What was changed after it in the same files is undone too." : "";
+
   return (
     <form
       class="restore"
@@ -115,7 +116,7 @@ function Restore(props: {
       }}
     >
       <label class="field">
-        <span class="field-name">Why go back to before change {number}?{later}</span>
+        <span class="field-name">{t(latest > number ? "config.goBackWhyLater" : "config.goBackWhy", { number })}</span>
         <input
           class="input"
           maxLength={400}
@@ -126,7 +127,7 @@ function Restore(props: {
         />
       </label>
       <button type="submit" class="button" disabled={props.busy}>
-        {props.busy ? "Going back …" : props.asks ? "Yes, roll back" : "Roll back"}
+        {props.busy ? t("config.goingBack") : props.asks ? t("config.yesRollBack") : t("config.rollBack")}
       </button>
     </form>
   );

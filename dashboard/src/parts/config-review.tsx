@@ -3,11 +3,13 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { plural } from "../format";
+
 import { apply, busy, changedPaths, checked, checking, conflicts, deskFault, discard, drafts, known, nameOf, settle } from "../desk";
+import { t } from "../i18n";
 import { CodeDiff, CodeMerge } from "./code";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
+import { Sentence } from "./sentence";
 
 const SHOWN_DIFFERENCES = 40;
 
@@ -16,17 +18,17 @@ export function DeskBar({ onReview }: { onReview: () => void }) {
   const paths = changedPaths.value;
   if (paths.length === 0) return null;
   const wrong = checked.value?.complaints.length ?? 0;
-  const state = checking.value ? "checking …" : wrong > 0 ? plural(wrong, "complaint") : "nothing is wrong";
+  const state = checking.value ? t("config.checking") : wrong > 0 ? t("config.complaints", { count: wrong }) : t("config.nothingWrong");
   return (
-    <div class="desk-bar" role="region" aria-label="Changes that are not applied">
+    <div class="desk-bar" role="region" aria-label={t("config.notApplied")}>
       <p role="status">
-        <strong>{paths.length === 1 ? nameOf(paths[0] ?? "") : plural(paths.length, "file")}</strong> changed, {state}
+        <Sentence of="config.changed" values={{ what: paths.length === 1 ? nameOf(paths[0] ?? "") : t("config.files", { count: paths.length }), state }} />
       </p>
       <button type="button" class="button button-bare" disabled={busy.value} onClick={discard}>
-        Discard
+        {t("words.discard")}
       </button>
       <button type="button" class="button button-main" disabled={checking.value || wrong > 0} onClick={onReview}>
-        Review and apply
+        {t("config.reviewAndApply")}
       </button>
     </div>
   );
@@ -40,7 +42,7 @@ function Meaning() {
     <>
       {found.differences.length > 0 ? (
         <div>
-          <h3>What changes</h3>
+          <h3>{t("config.whatChanges")}</h3>
           <ul class="meaning">
             {found.differences.slice(0, SHOWN_DIFFERENCES).map((one) => (
               <li key={one.path}>
@@ -48,16 +50,15 @@ function Meaning() {
               </li>
             ))}
           </ul>
-          {found.differences.length > SHOWN_DIFFERENCES && <p class="quiet">and {found.differences.length - SHOWN_DIFFERENCES} more</p>}
+          {found.differences.length > SHOWN_DIFFERENCES && <p class="quiet">{t("words.andMore", { count: found.differences.length - SHOWN_DIFFERENCES })}</p>}
         </div>
       ) : (
-        <p class="quiet">The texts differ, and no setting does.</p>
+        <p class="quiet">{t("config.noSettingDiffers")}</p>
       )}
       {late.length > 0 && (
         <Notice tone="land">
           <p>
-            {late.map((one) => one.path).join(", ")}: only the next start takes this over. Where the dashboard listens
-            cannot be tried out before; see that you reach it by the new address, or keep a way to the machine.
+            {t("config.atRestart", { settings: late.map((one) => one.path).join(", ") })}
           </p>
         </Notice>
       )}
@@ -87,11 +88,11 @@ export function Review({ onClose }: { onClose: (worked: boolean) => void }) {
   if (conflicts.value.length > 0) return <Conflict />;
   const files = known.value?.files ?? [];
   return (
-    <Panel id="review-title" title="Review">
+    <Panel id="review-title" title={t("config.review")}>
       <form class="review" onSubmit={(event) => void send(event)}>
         {deskFault.value && <Notice tone="fault" fault={deskFault.value} />}
         <label class="field">
-          <span class="field-name">Why, for the history</span>
+          <span class="field-name">{t("config.why")}</span>
           <input
             ref={field}
             class="input"
@@ -111,7 +112,7 @@ export function Review({ onClose }: { onClose: (worked: boolean) => void }) {
                 confirmed.value = event.currentTarget.checked;
               }}
             />
-            <span>Yes: {ask}</span>
+            <span>{t("config.yes", { ask })}</span>
           </label>
         ))}
         <div class="foot">
@@ -120,10 +121,10 @@ export function Review({ onClose }: { onClose: (worked: boolean) => void }) {
             class="button button-main"
             disabled={busy.value || checking.value || (checked.value?.complaints.length ?? 0) > 0 || (asks.length > 0 && !confirmed.value)}
           >
-            {busy.value ? "Applying …" : "Apply"}
+            {busy.value ? t("config.applying") : t("config.apply")}
           </button>
           <button type="button" class="button button-bare" onClick={() => onClose(false)}>
-            Go on editing
+            {t("config.goOn")}
           </button>
         </div>
         <Meaning />
@@ -134,7 +135,7 @@ export function Review({ onClose }: { onClose: (worked: boolean) => void }) {
               <h3>
                 <code>{file.path}</code>
               </h3>
-              <CodeDiff before={file.text ?? ""} after={drafts.value[file.path] ?? ""} label={`Changes of ${file.path}`} />
+              <CodeDiff before={file.text ?? ""} after={drafts.value[file.path] ?? ""} label={t("config.changesOf", { file: file.path })} />
             </div>
           ))}
       </form>
@@ -147,12 +148,11 @@ function Conflict() {
   const joined = useRef<Record<string, string>>({});
   for (const file of conflicts.value) joined.current[file.path] ??= drafts.value[file.path] ?? "";
   return (
-    <Panel id="conflict-title" title="Changed meanwhile">
+    <Panel id="conflict-title" title={t("config.changedMeanwhile")}>
       <div class="review">
         <Notice tone="land">
           <p>
-            Somebody else has changed {conflicts.value.map((file) => nameOf(file.path)).join(", ")} since you began. Nothing
-            of yours was written. Join both texts here, then go on.
+            {t("config.somebodyElse", { files: conflicts.value.map((file) => nameOf(file.path)).join(", ") })}
           </p>
         </Notice>
         {conflicts.value.map((file) => (
@@ -160,7 +160,7 @@ function Conflict() {
             <h3>
               <code>{file.path}</code>
             </h3>
-            <p class="quiet">The file as it is now, and your text, which can be changed here.</p>
+            <p class="quiet">{t("config.bothTexts")}</p>
             <CodeMerge
               theirs={file.text ?? ""}
               mine={drafts.value[file.path] ?? ""}
@@ -172,10 +172,10 @@ function Conflict() {
         ))}
         <div class="foot">
           <button type="button" class="button button-main" onClick={() => settle(joined.current)}>
-            Go on with my text
+            {t("config.goOnMine")}
           </button>
           <button type="button" class="button" onClick={discard}>
-            Take theirs
+            {t("config.takeTheirs")}
           </button>
         </div>
       </div>

@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { Json } from "../config-model";
 import { written } from "../desk";
+import { t } from "../i18n";
 import { ListField, PairField, TextField, type FormDesk } from "./config-fields";
 import { Icon } from "./icons";
 import { Panel } from "./panel";
@@ -20,32 +21,32 @@ function listIn(value: Json | undefined, key: string): Json[] {
 
 export function Sites({ desk, sites }: { desk: FormDesk; sites: Json[] }) {
   return (
-    <Panel id="sites-title" title="Sites">
+    <Panel id="sites-title" title={t("config.sites")}>
       <div class="form">
         {sites.map((site, at) => {
           const root = isMapping(site) && typeof site["root"] === "string" ? site["root"] : "";
-          const name = `site ${at + 1}`;
+          const name = t("config.site", { n: at + 1 });
           return (
             // oxlint-disable-next-line react/no-array-index-key -- a site has no name but its place
             <div key={at} class="form form-part">
-              <TextField desk={desk} path={`web[${at}].root`} label={`Folder of ${name}`} value={root} />
+              <TextField desk={desk} path={`web[${at}].root`} label={t("config.folderOf", { site: name })} value={root} />
               <ListField
                 desk={desk}
                 path={`web[${at}].hosts`}
-                label={`Hosts of ${name}`}
-                item="host"
+                label={t("config.hostsOf", { site: name })}
+                item={t("config.items.host")}
                 example="www.example"
                 items={listIn(site, "hosts")}
-                unset="None: it answers for every host that no other site names."
+                unset={t("config.noHosts")}
               />
               <ListField
                 desk={desk}
                 path={`web[${at}].listen`}
-                label={`Addresses of ${name}`}
-                item="address"
+                label={t("config.addressesOf", { site: name })}
+                item={t("config.items.address")}
                 example="http://192.168.1.2:80"
                 items={listIn(site, "listen")}
-                unset="None is set: http://127.0.0.1:8000."
+                unset={t("config.noAddresses")}
               />
             </div>
           );
@@ -57,13 +58,13 @@ export function Sites({ desk, sites }: { desk: FormDesk; sites: Json[] }) {
 
 export function Certificates({ desk, items }: { desk: FormDesk; items: Json[] }) {
   return (
-    <Panel id="certificates-title" title="Certificates of the gateway">
+    <Panel id="certificates-title" title={t("config.certificates")}>
       <div class="form">
         <PairField
           desk={desk}
           path="gateway.tls.certificates"
-          label="The name that a client asks for picks one; the first, where none has it"
-          item="certificate"
+          label={t("config.certificateChoice")}
+          item={t("config.items.certificate")}
           keys={["certificate", "key"]}
           examples={["www.example.pem", "www.example.key"]}
           items={items}
@@ -77,15 +78,15 @@ export function Pools({ desk, pools, routes }: { desk: FormDesk; pools: Mapping;
   const names = Object.keys(pools);
   const quoted = (name: string): string => (/[.[\]]/.test(name) ? `"${name}"` : name);
   return (
-    <Panel id="pools-title" title="Pools and routes">
+    <Panel id="pools-title" title={t("config.pools")}>
       <div class="form">
         {names.map((name) => (
           <ListField
             key={name}
             desk={desk}
             path={`gateway.pools.${quoted(name)}.servers`}
-            label={`Servers of ${name}`}
-            item="server"
+            label={t("config.serversOf", { pool: name })}
+            item={t("config.items.server")}
             example="http://10.0.0.5:8080"
             items={listIn(pools[name], "servers")}
             inside="url"
@@ -111,7 +112,7 @@ function Routes({ desk, names, routes }: { desk: FormDesk; names: string[]; rout
   };
   return (
     <fieldset class="field">
-      <legend class="field-name">Routes, the first that fits holds</legend>
+      <legend class="field-name">{t("config.routes")}</legend>
       <ul class="rows">
         {routes.map((route, at) => (
           // oxlint-disable-next-line react/no-array-index-key -- a route has no name but its place
@@ -119,19 +120,19 @@ function Routes({ desk, names, routes }: { desk: FormDesk; names: string[]; rout
             <code>{routeText(route)}</code>
             {isMapping(route) && typeof route["pool"] === "string" ? (
               <PoolChoice
-                label={`Pool of route ${at + 1}`}
+                label={t("config.poolOfRoute", { n: at + 1 })}
                 names={names}
                 value={route["pool"]}
                 disabled={off}
                 onChoose={(name) => void desk.change([{ path: `gateway.routes[${at}].pool`, value: written(name) }])}
               />
             ) : (
-              <span class="quiet">no pool</span>
+              <span class="quiet">{t("config.noPool")}</span>
             )}
             <button
               type="button"
               class="button button-bare button-square"
-              aria-label={`Remove route ${at + 1}`}
+              aria-label={t("config.removeRoute", { n: at + 1 })}
               disabled={off || routes.length === 1}
               onClick={() => void desk.change([{ path: `gateway.routes[${at}]`, value: null }])}
             >
@@ -143,7 +144,7 @@ function Routes({ desk, names, routes }: { desk: FormDesk; names: string[]; rout
           <li class="row row-route">
             <input
               class="input input-mono"
-              aria-label="Host of another route"
+              aria-label={t("config.hostOfAnother")}
               placeholder="app.example.net"
               spellcheck={false}
               disabled={off}
@@ -153,7 +154,7 @@ function Routes({ desk, names, routes }: { desk: FormDesk; names: string[]; rout
               }}
             />
             <PoolChoice
-              label="Pool of another route"
+              label={t("config.poolOfAnother")}
               names={names}
               value={pool.value || (names[0] ?? "")}
               disabled={off}
@@ -161,7 +162,7 @@ function Routes({ desk, names, routes }: { desk: FormDesk; names: string[]; rout
                 pool.value = name;
               }}
             />
-            <button type="button" class="button button-square" aria-label="Add the route" disabled={off || host.value.trim() === ""} onClick={add}>
+            <button type="button" class="button button-square" aria-label={t("config.addRoute")} disabled={off || host.value.trim() === ""} onClick={add}>
               <Icon name="plus" />
             </button>
           </li>
@@ -185,5 +186,5 @@ function PoolChoice(props: { label: string; names: string[]; value: string; disa
 function routeText(route: Json): string {
   if (!isMapping(route)) return String(route);
   const words = ["host", "path"].map((key) => route[key]).filter((word) => typeof word === "string");
-  return words.length > 0 ? words.join(" ") : "everything";
+  return words.length > 0 ? words.join(" ") : t("config.everything");
 }

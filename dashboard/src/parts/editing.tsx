@@ -6,7 +6,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { api } from "../api";
 import type { Group, GroupSettings, Profiles } from "../client-model";
 import { differences, merged, mergedText } from "../drafts";
-import { plural, printable } from "../format";
+import { printable } from "../format";
+import { t } from "../i18n";
 import type { Reloaded, TriedChange } from "../model";
 import { go, told } from "../state";
 import { Notice } from "./notice";
@@ -106,7 +107,7 @@ export function useEditing<S extends GroupSettings, D>(kind: EditKind<S, D>, nam
       if (!known.value || !draft.value) return;
       const settings = kind.settings(draft.value);
       const { rules } = await kind.put(known.value.revision, was.current, settings);
-      const text = `Saved, and in force. ${plural(rules, "rule")} in all.`;
+      const text = t("editing.saved", { rules: t("units.rules", { count: rules }) });
       // A name is a place: where it is another, this one is no more.
       if (settings.name !== name) return leave(`${settings.name}: ${text}`);
       begin((await read(kind, name, state)) ?? settings);
@@ -119,7 +120,7 @@ export function useEditing<S extends GroupSettings, D>(kind: EditKind<S, D>, nam
     state.act(async () => {
       if (!known.value || was.current === null) return;
       await kind.remove(known.value.revision, was.current);
-      leave(`${was.current} is removed.`);
+      leave(t("editing.removed", { name: was.current }));
     });
   const loadAgain = (): Promise<boolean> =>
     state.act(async () => {
@@ -142,7 +143,7 @@ export function useEditing<S extends GroupSettings, D>(kind: EditKind<S, D>, nam
 
 /** Takes over what somebody else changed, and says so. */
 function joinTheirs<S extends GroupSettings, D>(kind: EditKind<S, D>, draft: Signal<D>, before: S, there: S | null): string {
-  if (there === null) return "It was removed meanwhile. Saving makes it again, as it stands here.";
+  if (there === null) return t("editing.goneMeanwhile");
   const drafted = (settings: S): S => kind.settings(kind.draft(settings));
   const both = merged(drafted(before), kind.settings(draft.value), drafted(there));
   draft.value = kind.draft(both.settings);
@@ -158,7 +159,7 @@ export function EditNotices<D>({ edit }: { edit: Editing<D> }) {
         <Notice tone="fault" fault={fault}>
           {fault.kind === "changed" && (
             <button type="button" class="button notice-button" disabled={edit.busy.value} onClick={() => void edit.loadAgain()}>
-              Load again, and keep what I typed
+              {t("editing.loadAgain")}
             </button>
           )}
         </Notice>
@@ -187,12 +188,12 @@ export function EditFoot<D>({ edit, name, warning }: { edit: Editing<D>; name: s
   }, [asks.value]);
   if (asks.value) {
     return (
-      <div class="foot foot-asks" role="group" aria-label="Really remove it?">
+      <div class="foot foot-asks" role="group" aria-label={t("editing.really")}>
         <p>
-          Remove {printable(name ?? "")}? {warning}
+          {t("editing.removeQuestion", { name: printable(name ?? ""), warning })}
         </p>
         <button type="button" class="button button-main" disabled={edit.busy.value} onClick={() => void edit.remove()}>
-          Remove
+          {t("words.remove")}
         </button>
         <button
           ref={keep}
@@ -202,7 +203,7 @@ export function EditFoot<D>({ edit, name, warning }: { edit: Editing<D>; name: s
             asks.value = false;
           }}
         >
-          Keep
+          {t("words.keep")}
         </button>
       </div>
     );
@@ -212,12 +213,12 @@ export function EditFoot<D>({ edit, name, warning }: { edit: Editing<D>; name: s
       <TrialOutcome trial={trial} />
       <div class="foot">
         <button type="submit" class="button button-main" disabled={edit.busy.value || (name !== null && !edit.isChanged)}>
-          {edit.busy.value ? "Saving …" : "Save"}
+          {edit.busy.value ? t("words.saving") : t("words.save")}
         </button>
         {edit.isChanged && <TryButton trial={trial} change={edit.tried} disabled={edit.busy.value} />}
         {edit.isChanged && (
           <button type="button" class="button button-bare" onClick={() => void edit.discard()}>
-            Discard
+            {t("words.discard")}
           </button>
         )}
         {name !== null && (
@@ -228,7 +229,7 @@ export function EditFoot<D>({ edit, name, warning }: { edit: Editing<D>; name: s
               asks.value = true;
             }}
           >
-            Remove …
+            {t("words.removeDots")}
           </button>
         )}
       </div>

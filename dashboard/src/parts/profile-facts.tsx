@@ -4,10 +4,11 @@
 import type { ComponentChildren } from "preact";
 import type { Group, Profile, Profiles } from "../client-model";
 import { printable } from "../format";
+import { t } from "../i18n";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
 import { entriesFor, WeekGrid, type Painted } from "./week-grid";
-import { BLOCKED_TEXT } from "./what-holds";
+
 
 function Fact({ name, children }: { name: string; children: ComponentChildren }) {
   return (
@@ -29,10 +30,10 @@ interface InFileProps {
 
 function Facts({ children, isInFile, painted, known }: InFileProps) {
   return (
-    <Panel id="fixed-title" title="What holds">
+    <Panel id="fixed-title" title={t("profile.holds")}>
       {isInFile && (
         <Notice tone="land">
-          <p>It is set in the configuration's file, and is changed there.</p>
+          <p>{t("profile.fixedText")}</p>
         </Notice>
       )}
       <dl class="facts">{children}</dl>
@@ -43,21 +44,21 @@ function Facts({ children, isInFile, painted, known }: InFileProps) {
 
 export function ProfileFacts({ profile, known }: { profile: Profile; known: Profiles }) {
   const { match, lists, groups, tags, otherwise, blocked } = profile;
-  const inherited = groups.length > 0 ? "those of its groups" : "as everybody";
+  const inherited = groups.length > 0 ? t("profile.thoseOfGroups") : t("profile.asEverybodyWithin");
   return (
     <Facts isInFile={!profile.made_here} painted={entriesFor(profile, known.groups)} known={known}>
-      <Fact name="Devices">
+      <Fact name={t("profile.devicesShort")}>
         {match.map((member) => (
           <code class="member" key={member}>
             {printable(member)}
           </code>
         ))}
       </Fact>
-      <Fact name="Lists">{lists === null ? inherited : words(lists) || "none"}</Fact>
-      {groups.length > 0 && <Fact name="Groups">{words(groups)}</Fact>}
-      {tags.length > 0 && <Fact name="Kinds of device">{words(tags)}</Fact>}
-      {otherwise && <Fact name="What no list is about">{otherwise === "block" ? "blocked" : "passes"}</Fact>}
-      {blocked && <Fact name="Blocked names">{BLOCKED_TEXT[blocked]}</Fact>}
+      <Fact name={t("profile.lists")}>{lists === null ? inherited : words(lists) || t("profile.none")}</Fact>
+      {groups.length > 0 && <Fact name={t("profile.groupsShort")}>{words(groups)}</Fact>}
+      {tags.length > 0 && <Fact name={t("profile.kinds")}>{words(tags)}</Fact>}
+      {otherwise && <Fact name={t("profile.unlisted")}>{otherwise === "block" ? t("profile.unlistedBlocked") : t("profile.unlistedPasses")}</Fact>}
+      {blocked && <Fact name={t("profile.blockedNames")}>{t(`profile.styles.${blocked}`)}</Fact>}
     </Facts>
   );
 }
@@ -66,7 +67,7 @@ export function GroupFacts({ group, known }: { group: Group; known: Profiles }) 
   const painted = group.schedule.map((schedule) => ({ schedule, group: null }));
   return (
     <Facts isInFile={!group.made_here} painted={painted} known={known}>
-      <Fact name="Lists">{words(group.lists ?? []) || "none"}</Fact>
+      <Fact name={t("profile.lists")}>{words(group.lists ?? []) || t("profile.none")}</Fact>
     </Facts>
   );
 }

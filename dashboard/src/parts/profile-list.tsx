@@ -2,20 +2,21 @@
 
 import type { ComponentChildren } from "preact";
 import type { Group, Profile, Profiles } from "../client-model";
-import { plural, printable } from "../format";
+import { printable } from "../format";
+import { t } from "../i18n";
 import { routeHash } from "../route";
 import { may } from "../state";
 import { Icon } from "./icons";
 import { Panel } from "./panel";
 
-/** "no list", "starter, ads". */
+/** t("profiles.noList"), "starter, ads". */
 function named(lists: readonly string[]): string {
-  return lists.length === 0 ? "no list" : lists.map(printable).join(", ");
+  return lists.length === 0 ? t("profiles.noList") : lists.map(printable).join(", ");
 }
 
 function listsText({ lists, groups }: Pick<Profile, "lists" | "groups">): string {
   if (lists !== null) return named(lists);
-  return groups.length > 0 ? "the lists of its groups" : "lists as everybody";
+  return groups.length > 0 ? t("profiles.ofGroups") : t("profiles.asEverybody");
 }
 
 function NewLink({ what }: { what: "profile" | "group" }) {
@@ -23,7 +24,7 @@ function NewLink({ what }: { what: "profile" | "group" }) {
   return (
     <a class="button" href={routeHash("clients", { new: what })}>
       <Icon name="plus" />
-      New {what}
+      {t(`${what}.new`)}
     </a>
   );
 }
@@ -38,7 +39,7 @@ function Entry(props: { name: ComponentChildren; fixed: boolean; facts: string[]
         {props.facts.map((fact) => (
           <span key={fact}>{fact}</span>
         ))}
-        {props.fixed && <span>set in the configuration's file</span>}
+        {props.fixed && <span>{t("profiles.inFile")}</span>}
       </div>
     </li>
   );
@@ -47,23 +48,23 @@ function Entry(props: { name: ComponentChildren; fixed: boolean; facts: string[]
 function profileFacts(profile: Profile): string[] {
   const { match, groups, schedule, otherwise } = profile;
   return [
-    match.length === 1 ? printable(match[0] ?? "") : `${plural(match.length, "device or network", "devices or networks")}`,
+    match.length === 1 ? printable(match[0] ?? "") : t("profiles.devices", { count: match.length }),
     listsText(profile),
-    ...(groups.length > 0 ? [`${groups.length === 1 ? "group" : "groups"} ${groups.map(printable).join(", ")}`] : []),
-    ...(schedule.length > 0 ? [plural(schedule.length, "schedule")] : []),
-    ...(otherwise === "block" ? ["only what is listed passes"] : []),
+    ...(groups.length > 0 ? [t("profiles.groups", { count: groups.length, names: groups.map(printable).join(", ") })] : []),
+    ...(schedule.length > 0 ? [t("profiles.schedules", { count: schedule.length })] : []),
+    ...(otherwise === "block" ? [t("profiles.onlyListed")] : []),
   ];
 }
 
 export function ProfileList({ known }: { known: Profiles }) {
   const { lists, otherwise } = known.default;
   return (
-    <Panel id="profiles-title" title="Profiles" aside={<NewLink what="profile" />}>
+    <Panel id="profiles-title" title={t("profiles.title")} aside={<NewLink what="profile" />}>
       <ul class="entries">
         <Entry
-          name="Everybody else"
+          name={t("profiles.everybodyElse")}
           fixed={false}
-          facts={[lists === null ? "all lists" : named(lists), ...(otherwise === "block" ? ["only what is listed passes"] : [])]}
+          facts={[lists === null ? t("profiles.allLists") : named(lists), ...(otherwise === "block" ? [t("profiles.onlyListed")] : [])]}
         />
         {known.profiles.map((profile) => (
           <Entry
@@ -82,15 +83,15 @@ function groupFacts(group: Group, known: Profiles): string[] {
   const users = known.profiles.filter((profile) => profile.groups.includes(group.name)).length;
   return [
     ...(group.lists?.length ? [named(group.lists)] : []),
-    ...(group.schedule.length > 0 ? [plural(group.schedule.length, "schedule")] : []),
-    users === 0 ? "in no profile" : `in ${plural(users, "profile")}`,
+    ...(group.schedule.length > 0 ? [t("profiles.schedules", { count: group.schedule.length })] : []),
+    users === 0 ? t("profiles.inNone") : t("profiles.inSome", { count: users }),
   ];
 }
 
 export function GroupList({ known }: { known: Profiles }) {
   return (
-    <Panel id="groups-title" title="Groups" aside={<NewLink what="group" />}>
-      {known.groups.length === 0 && <p class="quiet">Lists and hours that several profiles share.</p>}
+    <Panel id="groups-title" title={t("profiles.groupsTitle")} aside={<NewLink what="group" />}>
+      {known.groups.length === 0 && <p class="quiet">{t("profiles.groupsText")}</p>}
       <ul class="entries">
         {known.groups.map((group) => (
           <Entry

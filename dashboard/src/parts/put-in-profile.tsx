@@ -6,8 +6,10 @@ import { api, faultOf, type Fault } from "../api";
 import { EVERYBODY, fixedProfile, memberOf, moveSteps } from "../clients";
 import type { Client, Profiles } from "../client-model";
 import { printable } from "../format";
+import { t } from "../i18n";
 import { may } from "../state";
 import { Notice } from "./notice";
+import { Sentence } from "./sentence";
 
 /** A client stands in few profiles: more changes than this are not meant. */
 const STEPS_MAX = 20;
@@ -37,7 +39,7 @@ export function PutInProfile({ client, known, onDone }: PutInProfileProps) {
   const isOpen = useSignal(false);
   if (!may("operator")) return null;
   if (fixedProfile(known, client)) {
-    return <p class="panel-note">Who is in it is set in the configuration's file.</p>;
+    return <p class="panel-note">{t("putIn.fixed")}</p>;
   }
   if (!isOpen.value) {
     return (
@@ -48,7 +50,7 @@ export function PutInProfile({ client, known, onDone }: PutInProfileProps) {
           isOpen.value = true;
         }}
       >
-        Put in a profile …
+        {t("putIn.open")}
       </button>
     );
   }
@@ -93,7 +95,7 @@ function PutForm({ client, known, onDone, onClose }: PutInProfileProps & { onClo
     <form class="put-in" onSubmit={(event) => void submit(event)}>
       {fault.value && <Notice tone="fault" fault={fault.value} />}
       <label class="field">
-        <span class="field-name">Profile</span>
+        <span class="field-name">{t("words.profile")}</span>
         <select
           ref={chosen}
           class="input"
@@ -107,18 +109,18 @@ function PutForm({ client, known, onDone, onClose }: PutInProfileProps & { onClo
               {printable(profile.name)}
             </option>
           ))}
-          <option value={OF_ITS_OWN}>A profile of its own</option>
-          {client.profile !== EVERYBODY && <option value={EVERYBODY}>That of everybody</option>}
+          <option value={OF_ITS_OWN}>{t("putIn.own")}</option>
+          {client.profile !== EVERYBODY && <option value={EVERYBODY}>{t("putIn.everybody")}</option>}
         </select>
       </label>
       {target.value === OF_ITS_OWN && <NameField name={name} />}
       <Consequences client={client} known={known} wanted={wanted} />
       <div class="foot">
         <button type="submit" class="button button-main" disabled={busy.value}>
-          {busy.value ? "Putting …" : "Put in"}
+          {busy.value ? t("putIn.putting") : t("putIn.put")}
         </button>
         <button type="button" class="button button-bare" onClick={onClose}>
-          Cancel
+          {t("words.cancel")}
         </button>
       </div>
     </form>
@@ -128,7 +130,7 @@ function PutForm({ client, known, onDone, onClose }: PutInProfileProps & { onClo
 function NameField({ name }: { name: Signal<string> }) {
   return (
     <label class="field">
-      <span class="field-name">Name</span>
+      <span class="field-name">{t("words.name")}</span>
       <input
         class="input"
         type="text"
@@ -151,13 +153,12 @@ function Consequences({ client, known, wanted }: { client: Client; known: Profil
     <>
       {wanted !== EVERYBODY && (
         <p class="panel-note">
-          It is known there by <code>{printable(memberOf(client))}</code>
-          {client.mac_random && ": its MAC address is made up, and may be another tomorrow"}.
+          <Sentence of={client.mac_random ? "putIn.knownByRandom" : "putIn.knownBy"} values={{ member: <code>{printable(memberOf(client))}</code> }} />
         </p>
       )}
       {leftEmpty.map((empty) => (
         <p class="panel-note" key={empty}>
-          The profile {printable(empty)} is about nobody else, and is removed.
+          {t("putIn.leftEmpty", { name: printable(empty) })}
         </p>
       ))}
     </>

@@ -5,18 +5,15 @@ import { useRef } from "preact/hooks";
 import type { ListChoice } from "../client-model";
 import { freshKey, ofKind, type ScheduleDraft, type ScheduleKind } from "../drafts";
 import { printable } from "../format";
-import { DAY_NAMES, daysOf, daysText, hoursWords, minutesOf, timeText, type Hours } from "../week";
+import { t } from "../i18n";
+import { dayNames, daysOf, daysText, hoursWords, minutesOf, timeText, type Hours } from "../week";
 import { Checks } from "./checks";
 import { Choice } from "./choice";
 import { Icon } from "./icons";
 import { Panel } from "./panel";
 import { toneOf, WeekGrid, type Painted } from "./week-grid";
 
-const KINDS = [
-  { value: "everything", text: "No internet" },
-  { value: "rule", text: "One rule" },
-  { value: "lists", text: "Lists" },
-] as const satisfies readonly { value: ScheduleKind; text: string }[];
+const KINDS: readonly ScheduleKind[] = ["everything", "rule", "lists"];
 
 /** What is meant most often: no internet at night. */
 const NIGHT: Hours = { days: "", from: "21:00", to: "07:00" };
@@ -41,11 +38,11 @@ export function ScheduleEditor({ schedule, lists, besides, zone, onChange }: Sch
   return (
     <Panel
       id="schedule-title"
-      title="Hours"
+      title={t("schedule.title")}
       aside={
         <button type="button" class="button" onClick={() => add(NIGHT)}>
           <Icon name="plus" />
-          Add hours
+          {t("schedule.add")}
         </button>
       }
     >
@@ -78,15 +75,15 @@ function Entry({ entry, lists, onChange, onRemove }: EntryProps) {
     <fieldset class="schedule">
       <legend class={`schedule-name week-entry ${toneOf(entry)}`}>{hoursWords(entry)}</legend>
       <Choice
-        label="What holds then"
+        label={t("schedule.then")}
         name={`schedule-kind-${entry.key}`}
-        options={KINDS}
+        options={KINDS.map((value) => ({ value, text: t(`schedule.kinds.${value}`) }))}
         value={entry.kind}
         onChoose={(kind) => onChange(ofKind(entry, kind))}
       />
       {entry.kind === "rule" && (
         <label class="field">
-          <span class="field-name">Rule, as on lists</span>
+          <span class="field-name">{t("schedule.rule")}</span>
           <input
             class="input input-mono"
             type="text"
@@ -100,13 +97,13 @@ function Entry({ entry, lists, onChange, onRemove }: EntryProps) {
           />
         </label>
       )}
-      {entry.kind === "lists" && <ListChecks legend="Lists" lists={lists} chosen={entry.lists} onChange={(chosen) => change({ lists: chosen })} />}
+      {entry.kind === "lists" && <ListChecks legend={t("schedule.kinds.lists")} lists={lists} chosen={entry.lists} onChange={(chosen) => change({ lists: chosen })} />}
       <Days days={entry.days} onChange={(days) => change({ days })} />
       <div class="schedule-times">
-        <Time name="From" value={entry.from} onChange={(from) => change({ from })} />
-        <Time name="To" value={entry.to} onChange={(to) => change({ to })} />
-        <button type="button" class="button button-bare" aria-label={`Remove ${hoursWords(entry)}`} onClick={onRemove}>
-          Remove
+        <Time name={t("schedule.from")} value={entry.from} onChange={(from) => change({ from })} />
+        <Time name={t("schedule.to")} value={entry.to} onChange={(to) => change({ to })} />
+        <button type="button" class="button button-bare" aria-label={t("schedule.remove", { hours: hoursWords(entry) })} onClick={onRemove}>
+          {t("words.remove")}
         </button>
       </div>
     </fieldset>
@@ -114,13 +111,13 @@ function Entry({ entry, lists, onChange, onRemove }: EntryProps) {
 }
 
 function Days({ days, onChange }: { days: string; onChange: (days: string) => void }) {
-  const chosen = daysOf(days) ?? DAY_NAMES.map(() => true);
+  const chosen = daysOf(days) ?? dayNames().map(() => true);
   const isLast = chosen.filter(Boolean).length === 1;
   return (
     <fieldset class="choice days">
-      <legend class="unseen">Days on which it begins</legend>
-      {DAY_NAMES.map((name, day) => (
-        <label key={name} class="choice-option" title={isLast && chosen[day] ? "One day has to stay" : undefined}>
+      <legend class="unseen">{t("schedule.days")}</legend>
+      {dayNames().map((name, day) => (
+        <label key={name} class="choice-option" title={isLast && chosen[day] ? t("schedule.oneDay") : undefined}>
           <input
             type="checkbox"
             checked={chosen[day] ?? false}
@@ -166,13 +163,13 @@ interface ListChecksProps {
 export function ListChecks({ legend, lists, chosen, onChange }: ListChecksProps) {
   const gone = chosen.filter((name) => !lists.some((list) => list.name === name));
   const note = (list: ListChoice): string =>
-    [list.kind === "allow" ? "allows" : "", list.off ? "is off" : ""].filter((it) => it !== "").join(", ");
+    [list.kind === "allow" ? t("schedule.allows") : "", list.off ? t("schedule.isOff") : ""].filter((it) => it !== "").join(", ");
   return (
     <Checks
       legend={legend}
       options={[
         ...lists.map((list) => ({ value: list.name, text: printable(list.name), note: note(list) })),
-        ...gone.map((name) => ({ value: name, text: printable(name), note: "is not there" })),
+        ...gone.map((name) => ({ value: name, text: printable(name), note: t("schedule.isGone") })),
       ]}
       chosen={chosen}
       onChange={onChange}

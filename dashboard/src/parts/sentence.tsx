@@ -8,7 +8,7 @@ export interface SentenceProps {
   of: MessageKey;
   /** What stands in `{{places}}`: text, a number, or an element. */
   values?: Readonly<Record<string, ComponentChildren>>;
-  /** What becomes of `<tags>` and their content. `code`, `strong`, `b` and `em` need none. */
+  /** What becomes of `<tags>` and their content. `code`, `kbd`, `strong`, `b` and `em` need none. */
   parts?: Readonly<Record<string, (content: ComponentChildren) => VNode>>;
 }
 
@@ -17,6 +17,7 @@ const PLAIN: NonNullable<SentenceProps["parts"]> = {
   strong: (content) => <strong>{content}</strong>,
   b: (content) => <b>{content}</b>,
   em: (content) => <em>{content}</em>,
+  kbd: (content) => <kbd>{content}</kbd>,
 };
 
 /** Private characters of Unicode stand where a value will: what it says can never be taken for a tag. */

@@ -5,9 +5,10 @@ import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { Group, Profile, Schedule } from "../client-model";
 import { printable } from "../format";
+import { t } from "../i18n";
 import {
   DAY_MINUTES,
-  DAY_NAMES,
+  dayNames,
   drawnHours,
   isOffline,
   hoursWords,
@@ -57,11 +58,11 @@ export function WeekGrid({ painted, zone, onDraw }: WeekGridProps) {
     <figure class="week">
       <div class="week-box">
         <ol class="week-days" aria-hidden="true">
-          {DAY_NAMES.map((day) => (
+          {dayNames().map((day) => (
             <li key={day}>{day}</li>
           ))}
         </ol>
-        <Plot painted={painted} label={said.length > 0 ? `The week. ${said.join(". ")}.` : "The week, without schedules."} onDraw={onDraw} />
+        <Plot painted={painted} label={said.length > 0 ? t("week.label", { said: said.join(". ") }) : t("week.labelNone")} onDraw={onDraw} />
         <div class="week-hours" aria-hidden="true">
           {HOUR_LABELS.map((hour) => (
             <span key={hour}>{String(hour).padStart(2, "0")}</span>
@@ -75,15 +76,15 @@ export function WeekGrid({ painted, zone, onDraw }: WeekGridProps) {
               // oxlint-disable-next-line react/no-array-index-key -- two may say the same
               <li key={n} class={`week-entry ${toneOf(schedule)}${group === null ? "" : " span-group"}`}>
                 <b>{whatWords(schedule)}</b> {hoursWords(schedule)}
-                {group !== null && <span class="quiet">, from the group {printable(group)}</span>}
+                {group !== null && <span class="quiet">{t("week.fromGroup", { name: printable(group) })}</span>}
               </li>
             ))}
           </ul>
         )}
         {(painted.length > 0 || onDraw) && (
           <p class="panel-note">
-            {onDraw && "Draw on the grid to add hours. "}
-            {zone === undefined ? "Hours are read in the configuration's time_zone." : `Hours are those of ${printable(zone)}.`}
+            {onDraw && `${t("week.draw")} `}
+            {zone === undefined ? t("week.zoneOfConfig") : t("week.zone", { zone: printable(zone) })}
           </p>
         )}
       </figcaption>
@@ -175,7 +176,7 @@ function Lines() {
       {hours.map((hour) => (
         <path key={hour} class={hour % 6 === 0 ? "week-line week-line-strong" : "week-line"} d={`M${hour * 60} 0v${7 * ROW}`} />
       ))}
-      {DAY_NAMES.slice(1).map((day, n) => (
+      {dayNames().slice(1).map((day, n) => (
         <path key={day} class="week-line week-line-strong" d={`M0 ${(n + 1) * ROW}h${DAY_MINUTES}`} />
       ))}
     </>

@@ -4,6 +4,7 @@
 import type { BlockStyle, Otherwise, Profiles } from "../client-model";
 import type { ProfileDraft } from "../drafts";
 import { printable } from "../format";
+import { t } from "../i18n";
 import { Checks } from "./checks";
 import { Choice } from "./choice";
 import { Icon } from "./icons";
@@ -11,15 +12,8 @@ import { Panel } from "./panel";
 import { ListChecks } from "./schedule-editor";
 import { TAGS } from "../tags";
 
-export const BLOCKED_TEXT: Record<BlockStyle, string> = {
-  pixel: "The address of the pixel door",
-  nodata: "The name has no address (no data)",
-  nxdomain: "There is no such name (NXDOMAIN)",
-  null: "0.0.0.0 and ::",
-  refused: "Refused",
-};
-
-const OTHERWISE_TEXT: Record<Otherwise, string> = { pass: "Pass", block: "Blocked: only what a list allows passes" };
+const STYLES: readonly BlockStyle[] = ["pixel", "nodata", "nxdomain", "null", "refused"];
+const OTHERWISE: readonly Otherwise[] = ["pass", "block"];
 
 interface WhatHoldsProps {
   draft: ProfileDraft;
@@ -28,32 +22,32 @@ interface WhatHoldsProps {
 }
 
 export function WhatHolds({ draft, known, onChange }: WhatHoldsProps) {
-  const inherited = draft.groups.length > 0 ? "Of its groups" : "As everybody";
+  const inherited = draft.groups.length > 0 ? t("profile.ofItsGroups") : t("profile.asEverybody");
   const everybody = known.default.lists ?? known.lists.map((list) => list.name);
   return (
-    <Panel id="holds-title" title="What holds">
+    <Panel id="holds-title" title={t("profile.holds")}>
       <div class="edit-fields">
         <div class="field">
           <span class="field-name" aria-hidden="true">
-            Lists
+            {t("profile.lists")}
           </span>
           <Choice
-            label="Lists"
+            label={t("profile.lists")}
             name="profile-lists"
             options={[
               { value: "inherited", text: inherited },
-              { value: "chosen", text: "Chosen" },
+              { value: "chosen", text: t("profile.chosen") },
             ]}
             value={draft.lists === null ? "inherited" : "chosen"}
             onChoose={(value) => onChange({ lists: value === "chosen" ? everybody : null })}
           />
         </div>
         {draft.lists !== null && (
-          <ListChecks legend="These lists" lists={known.lists} chosen={draft.lists} onChange={(lists) => onChange({ lists })} />
+          <ListChecks legend={t("profile.theseLists")} lists={known.lists} chosen={draft.lists} onChange={(lists) => onChange({ lists })} />
         )}
         {(known.groups.length > 0 || draft.groups.length > 0) && (
           <Checks
-            legend="Groups, with their lists and hours"
+            legend={t("profile.groups")}
             options={known.groups.map((group) => ({ value: group.name, text: printable(group.name) }))}
             chosen={draft.groups}
             onChange={(groups) => onChange({ groups })}
@@ -70,31 +64,31 @@ function Treatment({ draft, known, onChange }: WhatHoldsProps) {
   return (
     <>
       <label class="field">
-        <span class="field-name">Names that no list is about</span>
+        <span class="field-name">{t("profile.unlistedNames")}</span>
         <select
           class="input"
           value={draft.otherwise ?? ""}
           onChange={(event) => onChange({ otherwise: (event.currentTarget.value || null) as Otherwise | null })}
         >
-          <option value="">As for everybody: {known.default.otherwise === "block" ? "blocked" : "pass"}</option>
-          {Object.entries(OTHERWISE_TEXT).map(([value, text]) => (
+          <option value="">{known.default.otherwise === "block" ? t("profile.asEverybodyBlock") : t("profile.asEverybodyPass")}</option>
+          {OTHERWISE.map((value) => (
             <option key={value} value={value}>
-              {text}
+              {t(`profile.otherwise.${value}`)}
             </option>
           ))}
         </select>
       </label>
       <label class="field">
-        <span class="field-name">Answer for blocked names</span>
+        <span class="field-name">{t("profile.answer")}</span>
         <select
           class="input"
           value={draft.blocked ?? ""}
           onChange={(event) => onChange({ blocked: (event.currentTarget.value || null) as BlockStyle | null })}
         >
-          <option value="">As for everybody</option>
-          {Object.entries(BLOCKED_TEXT).map(([value, text]) => (
+          <option value="">{t("profile.asForEverybody")}</option>
+          {STYLES.map((value) => (
             <option key={value} value={value}>
-              {text}
+              {t(`profile.styles.${value}`)}
             </option>
           ))}
         </select>
@@ -108,10 +102,10 @@ function Tags({ tags, onChange }: { tags: string[]; onChange: (tags: string[]) =
     <details class="skipped">
       <summary>
         <Icon name="chevron" />
-        Kinds of device{tags.length > 0 && `: ${tags.map(printable).join(", ")}`}
+        {tags.length > 0 ? t("profile.kindsAre", { tags: tags.map(printable).join(", ") }) : t("profile.kinds")}
       </summary>
       <Checks
-        legend="For rules of lists that say $ctag="
+        legend={t("profile.ctag")}
         options={[...TAGS, ...tags.filter((tag) => !TAGS.includes(tag))].map((value) => ({ value, text: printable(value) }))}
         chosen={tags}
         onChange={onChange}

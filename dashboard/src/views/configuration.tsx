@@ -3,7 +3,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { applied, changedPaths, check, checked, conflicts, deskFault, known, loadDesk } from "../desk";
-import { plural } from "../format";
+
+import { t } from "../i18n";
 import { Choice } from "../parts/choice";
 import { ConfigTexts, ReadOnly } from "../parts/config-files";
 import { ConfigForms } from "../parts/config-forms";
@@ -12,16 +13,12 @@ import { DeskBar, Review } from "../parts/config-review";
 import { Empty, Notice } from "../parts/notice";
 import { amend, refreshStatus, route } from "../state";
 
-const TABS = [
-  { value: "forms", text: "Settings" },
-  { value: "files", text: "Files" },
-  { value: "history", text: "History" },
-] as const;
-type Tab = (typeof TABS)[number]["value"];
+const TABS = ["forms", "files", "history"] as const;
+type Tab = (typeof TABS)[number];
 
 export function ConfigurationView() {
   const reviewing = useSignal(false);
-  const tab: Tab = TABS.find((one) => one.value === route.value.words["tab"])?.value ?? "forms";
+  const tab: Tab = TABS.find((one) => one === route.value.words["tab"]) ?? "forms";
   useEffect(() => {
     void loadDesk();
     return () => {
@@ -44,9 +41,9 @@ export function ConfigurationView() {
   return (
     <>
       <div class="view-head">
-        <h1>Configuration</h1>
+        <h1>{t("nav.configuration")}</h1>
         {!isReviewing && (
-          <Choice label="Part of the configuration" name="tab" options={TABS} value={tab} onChoose={(value) => amend({ tab: value === "forms" ? "" : value })} />
+          <Choice label={t("config.part")} name="tab" options={TABS.map((one) => ({ value: one, text: t(`config.tabs.${one}`) }))} value={tab} onChoose={(value) => amend({ tab: value === "forms" ? "" : value })} />
         )}
       </div>
       <AppliedNotice />
@@ -56,7 +53,7 @@ export function ConfigurationView() {
       {files && !isReviewing && (
         <>
           {files.files.length === 0 && tab !== "history" ? (
-            <Empty title="There is no file yet">What runs is the configuration that Tidegate has in itself.</Empty>
+            <Empty title={t("config.noFile")}>{t("config.noFileText")}</Empty>
           ) : (
             <>
               {tab === "forms" && <ConfigForms />}
@@ -69,7 +66,7 @@ export function ConfigurationView() {
       )}
       {conflicts.value.length > 0 && !isReviewing && (
         <button type="button" class="button" onClick={() => void (reviewing.value = true)}>
-          Join both texts
+          {t("config.join")}
         </button>
       )}
     </>
@@ -79,10 +76,11 @@ export function ConfigurationView() {
 function AppliedNotice() {
   const done = applied.value;
   if (!done) return null;
+  const rules = t("units.rules", { count: done.reload.rules });
   return (
     <Notice tone="good">
       <p>
-        Applied, and in force{done.number === null ? "" : ` as change ${done.number}`}. {plural(done.reload.rules, "rule")} in all.
+        {done.number === null ? t("config.applied", { rules }) : t("config.appliedAs", { number: done.number, rules })}
       </p>
       {done.at_restart.length > 0 && (
         <ul class="complaints">

@@ -5,6 +5,7 @@ import { api } from "../api";
 import type { GroupSettings, Profiles } from "../client-model";
 import { groupDraft, groupOf, type GroupDraft } from "../drafts";
 import { printable } from "../format";
+import { t } from "../i18n";
 import { BackLink } from "../parts/back-link";
 import { EditFoot, EditNotices, useEditing, type Editing, type EditKind } from "../parts/editing";
 import { Empty, Notice } from "../parts/notice";
@@ -34,11 +35,11 @@ export function GroupView({ name }: { name: string | null }) {
     <>
       <BackLink />
       <div class="view-head">
-        <h1 class="client-title">{name === null ? "New group" : `Group ${printable(name)}`}</h1>
+        <h1 class="client-title">{name === null ? t("group.new") : t("group.title", { name: printable(name) })}</h1>
       </div>
-      <ReadOnly needs="operator" can="change groups" />
+      <ReadOnly needs="operator" can={t("group.can")} />
       {!known && edit.fault.value && <Notice tone="fault" fault={edit.fault.value} />}
-      {known && edit.isMissing.value && <Empty title="There is no such group">It may have been removed or renamed.</Empty>}
+      {known && edit.isMissing.value && <Empty title={t("group.missing")}>{t("group.missingText")}</Empty>}
       {known && fixed && (
         <div class="columns columns-2">
           <GroupFacts group={fixed} known={known} />
@@ -62,10 +63,10 @@ function Form({ edit, known, draft, name }: FormProps) {
     <form class="edit" onSubmit={(event) => void edit.save(event)}>
       <div class="columns columns-2">
         <div class="stack">
-          <Panel id="what-title" title="What it is">
+          <Panel id="what-title" title={t("group.what")}>
             <div class="edit-fields">
               <label class="field">
-                <span class="field-name">Name</span>
+                <span class="field-name">{t("words.name")}</span>
                 <input
                   class="input"
                   type="text"
@@ -77,7 +78,7 @@ function Form({ edit, known, draft, name }: FormProps) {
                 />
               </label>
               <ListChecks
-                legend="Lists that hold at all hours"
+                legend={t("group.lists")}
                 lists={known.lists}
                 chosen={draft.lists ?? []}
                 onChange={(lists) => edit.change({ lists })}
@@ -95,7 +96,7 @@ function Form({ edit, known, draft, name }: FormProps) {
         />
       </div>
       <EditNotices edit={edit} />
-      <EditFoot edit={edit} name={name} warning="What it says then holds for none of its profiles." />
+      <EditFoot edit={edit} name={name} warning={t("group.warning")} />
     </form>
   );
 }
@@ -104,8 +105,8 @@ function Form({ edit, known, draft, name }: FormProps) {
 function Users({ known, name }: { known: Profiles; name: string }) {
   const users = known.profiles.filter((profile) => profile.groups.includes(name));
   return (
-    <Panel id="users-title" title="Profiles with it">
-      {users.length === 0 && <p class="quiet">None yet: choose it in a profile.</p>}
+    <Panel id="users-title" title={t("group.profiles")}>
+      {users.length === 0 && <p class="quiet">{t("group.none")}</p>}
       <ul class="entries">
         {users.map((profile) => (
           <li class="entry" key={profile.name}>

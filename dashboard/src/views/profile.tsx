@@ -9,6 +9,7 @@ import type { Client, Profile, Profiles, ProfileSettings } from "../client-model
 import { membersOf, profileDraft, profileOf, type ProfileDraft } from "../drafts";
 import { printable } from "../format";
 import { holdsOf } from "../holds";
+import { t } from "../i18n";
 import { BackLink } from "../parts/back-link";
 import { EditFoot, EditNotices, useEditing, type Editing, type EditKind } from "../parts/editing";
 import { HoldPanel } from "../parts/hold";
@@ -17,6 +18,7 @@ import { Panel } from "../parts/panel";
 import { ProfileFacts } from "../parts/profile-facts";
 import { ReadOnly } from "../parts/read-only";
 import { ScheduleEditor } from "../parts/schedule-editor";
+import { Sentence } from "../parts/sentence";
 import { WhatHolds } from "../parts/what-holds";
 import { entriesFor } from "../parts/week-grid";
 import { usePolled } from "../poll";
@@ -43,11 +45,11 @@ export function ProfileView({ name }: { name: string | null }) {
     <>
       <BackLink />
       <div class="view-head">
-        <h1 class="client-title">{name === null ? "New profile" : printable(name)}</h1>
+        <h1 class="client-title">{name === null ? t("profile.new") : printable(name)}</h1>
       </div>
-      <ReadOnly needs="operator" can="change profiles" />
+      <ReadOnly needs="operator" can={t("profile.can")} />
       {!known && edit.fault.value && <Notice tone="fault" fault={edit.fault.value} />}
-      {known && edit.isMissing.value && <Empty title="There is no such profile">It may have been removed or renamed.</Empty>}
+      {known && edit.isMissing.value && <Empty title={t("profile.missing")}>{t("profile.missingText")}</Empty>}
       {known && fixed && <Fixed profile={fixed} known={known} />}
       {known && draft && !fixed && may("operator") && !edit.isMissing.value && (
         <>
@@ -103,7 +105,7 @@ function Form({ edit, known, draft, name }: FormProps) {
         />
       </div>
       <EditNotices edit={edit} />
-      <EditFoot edit={edit} name={name} warning="Its devices are then treated as everybody else." />
+      <EditFoot edit={edit} name={name} warning={t("profile.warning")} />
     </form>
   );
 }
@@ -111,10 +113,10 @@ function Form({ edit, known, draft, name }: FormProps) {
 function Who({ draft, onChange }: { draft: ProfileDraft; onChange: (part: Partial<ProfileDraft>) => void }) {
   const members = membersOf(draft.members);
   return (
-    <Panel id="who-title" title="Who">
+    <Panel id="who-title" title={t("profile.who")}>
       <div class="edit-fields">
         <label class="field">
-          <span class="field-name">Name</span>
+          <span class="field-name">{t("words.name")}</span>
           <input
             class="input"
             type="text"
@@ -127,7 +129,7 @@ function Who({ draft, onChange }: { draft: ProfileDraft; onChange: (part: Partia
         </label>
         <div class="field">
           <label class="field">
-            <span class="field-name">Devices, one a line</span>
+            <span class="field-name">{t("profile.devices")}</span>
             <textarea
               class="input input-mono rules-text members-text"
               rows={Math.min(10, Math.max(4, members.length + 1))}
@@ -141,8 +143,7 @@ function Who({ draft, onChange }: { draft: ProfileDraft; onChange: (part: Partia
             />
           </label>
           <p class="field-hint" id="members-hint">
-            An address, a network like <code>192.168.2.0/24</code>, a MAC address, or <code>id:tablet</code> for a device that uses
-            DNS over HTTPS under that name.
+            <Sentence of="profile.devicesHint" />
           </p>
         </div>
         <SeenDevices members={members} onAdd={(member) => onChange({ members: [...members, member].join("\n") })} />
@@ -168,7 +169,7 @@ function SeenDevices({ members, onAdd }: { members: string[]; onAdd: (member: st
   if (others.length === 0) return null;
   return (
     <label class="field">
-      <span class="field-name">Add a device that was seen</span>
+      <span class="field-name">{t("profile.addSeen")}</span>
       <select
         class="input"
         value=""
@@ -177,7 +178,7 @@ function SeenDevices({ members, onAdd }: { members: string[]; onAdd: (member: st
           event.currentTarget.value = "";
         }}
       >
-        <option value="">Choose …</option>
+        <option value="">{t("profile.choose")}</option>
         {others.map((client) => {
           const name = clientName(client, profiles);
           return (
