@@ -17,11 +17,13 @@ export interface SourceFile {
 
 const SRC = join(import.meta.dirname, "../src");
 
+export const parsed = (name: string, text: string): SourceFile => ({ name, root: parseSync(name, text).program as unknown as SourceNode });
+
 export const sources: SourceFile[] = readdirSync(SRC, { recursive: true, encoding: "utf8" })
   .map((name) => name.replaceAll("\\", "/"))
   .filter((name) => /\.tsx?$/.test(name))
   .toSorted()
-  .map((name) => ({ name, root: parseSync(name, readFileSync(join(SRC, name), "utf8")).program as unknown as SourceNode }));
+  .map((name) => parsed(name, readFileSync(join(SRC, name), "utf8")));
 
 function isNode(value: unknown): value is SourceNode {
   return typeof value === "object" && value !== null && typeof (value as SourceNode).type === "string";
