@@ -19,10 +19,14 @@ const SRC = join(import.meta.dirname, "../src");
 
 export const parsed = (name: string, text: string): SourceFile => ({ name, root: parseSync(name, text).program as unknown as SourceNode });
 
-export const sources: SourceFile[] = readdirSync(SRC, { recursive: true, encoding: "utf8" })
+const names = readdirSync(SRC, { recursive: true, encoding: "utf8" })
   .map((name) => name.replaceAll("\\", "/"))
+  .toSorted();
+
+export const styles = names.filter((name) => name.endsWith(".css")).map((name) => ({ name, text: readFileSync(join(SRC, name), "utf8") }));
+
+export const sources: SourceFile[] = names
   .filter((name) => /\.tsx?$/.test(name))
-  .toSorted()
   .map((name) => parsed(name, readFileSync(join(SRC, name), "utf8")));
 
 function isNode(value: unknown): value is SourceNode {

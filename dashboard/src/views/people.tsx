@@ -111,7 +111,7 @@ function UserTable({ users }: { users: readonly User[] }) {
               {me.value?.kind === "user" && me.value.name === user.name && <span class="tag">{t("people.you")}</span>}
             </td>
             <td class="u-role">{roleName(user.role)}</td>
-            <td class="u-totp">
+            <td class="u-totp" data-name={t("people.twoStepShort")}>
               <Step user={user} />
             </td>
             <td class="u-seen">{user.last_seen === null ? <span class="quiet">{t("words.never")}</span> : moment(user.last_seen, today.value)}</td>
