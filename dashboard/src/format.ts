@@ -45,24 +45,26 @@ export function bytes(n: number): string {
 }
 
 /** Seconds as "4 s", "12 min", "3 h 20 min", "5 d 2 h". */
-export function span(seconds: number): string {
+export const span = (seconds: number): string => spanWith(seconds, (days) => t("units.days", { count: days }));
+
+function spanWith(seconds: number, daysText: (days: number) => string): string {
   const s = Math.max(0, Math.round(seconds));
   if (s < 60) return `${s} s`;
   const min = Math.floor(s / 60);
   if (min < 60) return `${min} min`;
   const h = Math.floor(min / 60);
   if (h < 24) return min % 60 ? `${h} h ${min % 60} min` : `${h} h`;
-  const days = t("units.days", { count: Math.floor(h / 24) });
+  const days = daysText(Math.floor(h / 24));
   return h % 24 ? `${days} ${h % 24} h` : days;
 }
 
 /**
- * Where the API's sentences count plain seconds and bytes: large ones with the unit that reads best. No
- * line breaks between a number and its unit.
+ * Where the API's sentences, which are English, count plain seconds and bytes: large ones with the unit that
+ * reads best. No line breaks between a number and its unit.
  */
 export function withUnits(text: string): string {
   return text
-    .replace(/\b\d{3,} s\b/g, (it) => span(Number.parseInt(it, 10)))
+    .replace(/\b\d{3,} s\b/g, (it) => spanWith(Number.parseInt(it, 10), (days) => `${days} d`))
     .replace(/\b\d{4,} bytes\b/g, (it) => bytes(Number.parseInt(it, 10)))
     .replace(/(\d) (?=(?:s|min|h|d|days?|bytes|KiB|MiB|GiB)\b)/g, "$1\u00a0");
 }

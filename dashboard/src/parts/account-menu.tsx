@@ -86,18 +86,16 @@ export function AccountMenu({ onKeys }: AccountMenuProps) {
               }}
             />
           </div>
-          <div class="account-theme">
-            <span class="menu-text" aria-hidden="true">
-              {t("language.title")}
-            </span>
-            <Choice
-              label={t("language.title")}
-              name="language"
-              value={languageChoice.value}
-              options={CHOICES.map((value) => ({ value, text: choiceName(value) }))}
-              onChoose={chooseLanguage}
-            />
-          </div>
+          <label class="account-language">
+            <span class="menu-text">{t("language.title")}</span>
+            <select class="input" value={languageChoice.value} onChange={(event) => chooseLanguage(event.currentTarget.value as LanguageChoice)}>
+              {CHOICES.map((choice) => (
+                <option key={choice} value={choice} {...(choice === "browser" ? {} : { lang: choice })}>
+                  {choiceName(choice)}
+                </option>
+              ))}
+            </select>
+          </label>
           <button type="button" class="menu-item" onClick={() => void signOut()}>
             <Icon name="leave" />
             {t("account.signOut")}
