@@ -72,7 +72,7 @@ export function Problems(props: { complaints: readonly PlacedProblem[]; here: st
         <li key={`${one.file}:${one.line}:${one.column}:${one.message}`}>
           <button type="button" class="problem" onClick={() => props.onOpen(one)}>
             <span class="problem-place">
-              {one.file === props.here ? t("config.line", { line: one.line }) : t("config.fileLine", { file: nameOf(one.file), line: one.line })}
+              {one.file === props.here ? t("config.line", { line: String(one.line) }) : t("config.fileLine", { file: nameOf(one.file), line: String(one.line) })}
             </span>
             <span>
               {one.path !== "" && (

@@ -72,7 +72,7 @@ export function ConfigForms() {
         <Notice tone="fault" fault={fault.value}>
           {(fault.value.files.places ?? []).map((one) => (
             <p key={one.message}>
-              {t("config.problemAt", { file: nameOf(one.file), line: one.line, message: one.message })}
+              {t("config.problemAt", { file: nameOf(one.file), line: String(one.line), message: one.message })}
             </p>
           ))}
         </Notice>
@@ -132,7 +132,7 @@ function Changed({ places }: { places: WrittenValue[] }) {
       <Icon name="done" />{" "}
       <Sentence
         of="config.changedIn"
-        values={{ setting: <code>{place.path}</code>, file: nameOf(place.file), line: place.line }}
+        values={{ setting: <code>{place.path}</code>, file: nameOf(place.file), line: String(place.line) }}
         parts={{ link: (content) => <a href={routeHash("configuration", words)}>{content}</a> }}
       />
     </p>

@@ -84,7 +84,7 @@ export function ConfigHistory({ canRestore }: { canRestore: boolean }) {
                     <h3>
                       <code>{text.path}</code>
                     </h3>
-                    <CodeDiff before={text.before ?? ""} after={text.after ?? ""} label={t("config.changeOf", { number: change.number, file: text.path })} />
+                    <CodeDiff before={text.before ?? ""} after={text.after ?? ""} label={t("config.changeOf", { number: String(change.number), file: text.path })} />
                   </div>
                 ))}
                 {canRestore && <Restore number={change.number} latest={changes.value?.[0]?.number ?? 0} busy={busy.value} asks={(fault.value?.files.asks ?? []).length > 0} onRestore={restore} />}
@@ -116,7 +116,7 @@ function Restore(props: {
       }}
     >
       <label class="field">
-        <span class="field-name">{t(latest > number ? "config.goBackWhyLater" : "config.goBackWhy", { number })}</span>
+        <span class="field-name">{t(latest > number ? "config.goBackWhyLater" : "config.goBackWhy", { number: String(number) })}</span>
         <input
           class="input"
           maxLength={400}

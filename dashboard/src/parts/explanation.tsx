@@ -26,7 +26,7 @@ export function Verdict(props: { action: string; cause: string; rule: Rule | nul
             verdict: said.verdict,
             reason: said.reason,
             rule: <code class="rule">{printable(said.rule.text)}</code>,
-            line: said.rule.line,
+            line: String(said.rule.line),
             list: <em class="list-name">{said.rule.list}</em>,
           }}
           parts={{ word }}
@@ -112,7 +112,7 @@ function Considered({ why }: { why: Why }) {
             <li key={`${match.list}:${match.line}`} class={match.decides ? `match match-decides match-${why.action}` : "match"}>
               <code class="rule">{printable(match.text)}</code>
               <span class="match-place">
-                {t("why.line", { list: match.list, line: match.line })}
+                {t("why.line", { list: match.list, line: String(match.line) })}
               </span>
               <span class="match-note">
                 {match.decides ? <b>{t("why.decides")}</b> : null}

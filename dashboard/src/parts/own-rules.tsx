@@ -137,7 +137,7 @@ function LineEffects({ rules }: { rules: TriedRule[] }) {
         <li key={rule.line}>
           <Sentence
             of={rule.action === "block" ? "ownRules.blocked" : "ownRules.passed"}
-            values={{ line: rule.line, rule: <code>{printable(rule.text)}</code>, count: rule.requests }}
+            values={{ line: String(rule.line), rule: <code>{printable(rule.text)}</code>, count: rule.requests }}
           />
         </li>
       ))}

@@ -80,7 +80,7 @@ function AppliedNotice() {
   return (
     <Notice tone="good">
       <p>
-        {done.number === null ? t("config.applied", { rules }) : t("config.appliedAs", { number: done.number, rules })}
+        {done.number === null ? t("config.applied", { rules }) : t("config.appliedAs", { number: String(done.number), rules })}
       </p>
       {done.at_restart.length > 0 && (
         <ul class="complaints">
