@@ -249,6 +249,7 @@ async function answer(request, url) {
     case "GET /api/rules": return [200, ownRules];
     case "PUT /api/rules": { const { text } = await readBody(request); ownRules = { text, revision: String(Date.now()) }; return [200, RELOADED]; }
     case "POST /api/replay": return [200, triedOutcome(await readBody(request))];
+    case "POST /api/configuration/replay": return [200, triedOutcome({})];
     case "POST /api/rules/check": return [200, checkedRules((await readBody(request)).text)];
     case "GET /api/lists": return [200, { lists: LISTS.map((list) => ({ unfit: null, subscription: null, made: false, off: false, ...list, loaded_at: new Date(STARTED).toISOString(), changed_at: new Date(STARTED).toISOString() })) }];
     case "GET /api/upstreams": return [200, { upstreams: [

@@ -285,6 +285,7 @@ export const api = {
     get<AuditPage>(withQuery("api/audit", { filter, before, limit: PAGE_ROWS }), signal),
   configFiles: (signal?: AbortSignal) => get<ConfigFiles>("api/configuration/files", signal),
   configSchema: () => get<Schema>("api/configuration/schema"),
+  configReplay: (files: DraftFile[]) => post<TriedOutcome>("api/configuration/replay", { files }, RELOAD_TIMEOUT_MS),
   configCheck: (files: DraftFile[]) => post<CheckedDraft>("api/configuration/check", { files }, RELOAD_TIMEOUT_MS),
   configEdit: (draft: EditDraft) => post<EditedDraft>("api/configuration/edit", draft),
   configApply: (order: ApplyOrder) => post<Applied>("api/configuration/apply", order, RELOAD_TIMEOUT_MS),

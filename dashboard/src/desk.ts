@@ -34,7 +34,8 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-function draftFiles(): DraftFile[] {
+/** What stands on the desk, as the API takes it. */
+export function draftFiles(): DraftFile[] {
   const revisions = new Map(known.value?.files.map((file) => [file.path, file.revision]));
   return Object.entries(drafts.value).map(([path, text]) => ({ path, text, revision: revisions.get(path) ?? "" }));
 }

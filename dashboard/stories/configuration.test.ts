@@ -204,3 +204,22 @@ test("a reason is asked for, and everything is reached by the keyboard", async (
   await page.getByRole("button", { name: /null for a while.*with the token, from 127\.0\.0\.1/ }).waitFor();
   await page.context().close();
 });
+
+test.each(SCREENS)("what a draft would have done with what was asked is told before it is applied (%s)", async (_, screen) => {
+  await edge.lookUp("shop.example");
+  const { page, refused } = await configuration(screen, "?tab=files");
+  const before = await readFile(config(edge), "utf8");
+  await page.getByRole("textbox", { name: /^Text of/ }).click();
+  await page.keyboard.press("ControlOrMeta+End");
+  await page.keyboard.insertText('policy: { lists: [{ name: shops, rules: ["||shop.example^"] }] }\n');
+  await page.getByRole("button", { name: "Review and apply" }).click();
+  await page.getByRole("button", { name: "Try it" }).click();
+  const found = page.getByLabel("What it would change");
+  await found.getByText(/of the last week \d+ more would have been blocked/).waitFor();
+  await found.getByText("shop.example", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Go on editing" }).click();
+  await page.getByRole("button", { name: "Discard" }).click();
+  expect(await readFile(config(edge), "utf8")).toBe(before);
+  expect(refused).toEqual([]);
+  await page.context().close();
+});

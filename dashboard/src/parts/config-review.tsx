@@ -3,13 +3,14 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-
-import { apply, busy, changedPaths, checked, checking, conflicts, deskFault, discard, drafts, known, nameOf, settle } from "../desk";
+import { api } from "../api";
+import { apply, busy, changedPaths, checked, checking, conflicts, deskFault, discard, draftFiles, drafts, known, nameOf, settle } from "../desk";
 import { t } from "../i18n";
 import { CodeDiff, CodeMerge } from "./code";
 import { Notice } from "./notice";
 import { Panel } from "./panel";
 import { Sentence } from "./sentence";
+import { TrialOutcome, TryButton, useTrialBy } from "./tried";
 
 const SHOWN_DIFFERENCES = 40;
 
@@ -81,12 +82,15 @@ export function Review({ onClose }: { onClose: (worked: boolean) => void }) {
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
   const asks = checked.value?.asks ?? [];
+  const trial = useTrialBy(drafts.value, api.configReplay);
   const send = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (await apply(why.value, confirmed.value)) onClose(true);
   };
   if (conflicts.value.length > 0) return <Conflict />;
   const files = known.value?.files ?? [];
+  // Verdicts come from the policy alone.
+  const decides = checked.value?.differences.some((one) => /^policy\b/.test(one.path)) ?? false;
   return (
     <Panel id="review-title" title={t("config.review")}>
       <form class="review" onSubmit={(event) => void send(event)}>
@@ -123,10 +127,12 @@ export function Review({ onClose }: { onClose: (worked: boolean) => void }) {
           >
             {busy.value ? t("config.applying") : t("config.apply")}
           </button>
+          {decides && <TryButton trial={trial} change={draftFiles} disabled={checking.value || (checked.value?.complaints.length ?? 0) > 0} />}
           <button type="button" class="button button-bare" onClick={() => onClose(false)}>
             {t("config.goOn")}
           </button>
         </div>
+        <TrialOutcome trial={trial} />
         <Meaning />
         {files
           .filter((file) => drafts.value[file.path] !== undefined)

@@ -15,13 +15,18 @@ import { Notice } from "./notice";
 const FEW = 8;
 
 /** What is tried, and what came of it. */
-export interface Trial extends Pick<Act, "busy" | "fault"> {
+export interface Trial<Change = TriedChange> extends Pick<Act, "busy" | "fault"> {
   outcome: Signal<TriedOutcome | null>;
-  run: (change: TriedChange) => Promise<void>;
+  run: (change: Change) => Promise<void>;
 }
 
 /** A trial of one change; `changed` is what it is of: what was found for another is forgotten. */
 export function useTrial(changed: unknown): Trial {
+  return useTrialBy(changed, api.tryChange);
+}
+
+/** The same of a change of another kind, which somebody else judges. */
+export function useTrialBy<Change>(changed: unknown, judge: (change: Change) => Promise<TriedOutcome>): Trial<Change> {
   const outcome = useSignal<TriedOutcome | null>(null);
   const { busy, fault, act } = useAct();
   const forget = (): void => {
@@ -29,16 +34,22 @@ export function useTrial(changed: unknown): Trial {
     fault.value = null;
   };
   useEffect(forget, [changed]);
-  const run = async (change: TriedChange): Promise<void> => {
+  const run = async (change: Change): Promise<void> => {
     forget();
     await act(async () => {
-      outcome.value = await api.tryChange(change);
+      outcome.value = await judge(change);
     });
   };
   return { outcome, fault, busy, run };
 }
 
-export function TryButton({ trial, change, disabled }: { trial: Trial; change: () => TriedChange; disabled?: boolean }) {
+interface TryProps<Change> {
+  trial: Trial<Change>;
+  change: () => Change;
+  disabled?: boolean;
+}
+
+export function TryButton<Change>({ trial, change, disabled }: TryProps<Change>) {
   if (!may("operator")) return null;
   return (
     <button
@@ -54,7 +65,7 @@ export function TryButton({ trial, change, disabled }: { trial: Trial; change: (
 }
 
 /** What a trial has found. */
-export function TrialOutcome({ trial }: { trial: Trial }) {
+export function TrialOutcome({ trial }: { trial: Pick<Trial, "outcome" | "fault"> }) {
   const { outcome, fault } = trial;
   if (fault.value) return <Notice tone="fault" fault={fault.value} />;
   const found = outcome.value;
