@@ -130,7 +130,7 @@ async fn signed_on(
     let user = app
         .ask(move |app| {
             let Some(role) = role else {
-                return Err(not_let_in(app, &person));
+                return Err(not_let_in(app, &person, asked));
             };
             enrol(app, &person, role, asked).map_err(|refused| match refused {
                 AccountRefusal::NameTaken => ApiRefusal::new(
@@ -164,10 +164,14 @@ fn enrol(
 }
 
 /// Ends what somebody still has who is let in no more.
-fn not_let_in(app: &ApiState, person: &SignedOnPerson) -> ApiRefusal {
+fn not_let_in(app: &ApiState, person: &SignedOnPerson, asked: ApiRequest) -> ApiRefusal {
     let credentials = &app.gate.credentials;
     if let Some(user) = credentials.users.of_subject(&person.subject) {
         credentials.sessions.end_some(SessionEnd::OfUser { user: &user.name, but: None });
+        if let Err(why) = credentials.tokens.remove_of(&user.name) {
+            let text = format!("API tokens of {} stay, who is let in no more: {why}", user.name);
+            app.ledger.note(asked.now, None, "admin", &text);
+        }
     }
     ApiRefusal::new(
         StatusCode::FORBIDDEN,

@@ -190,13 +190,22 @@ async fn a_state_of_another_browser_and_a_replayed_one_open_nothing() {
 }
 
 #[tokio::test]
-async fn who_has_no_role_is_not_let_in_and_keeps_no_session() {
+async fn who_has_no_role_is_not_let_in_and_keeps_neither_session_nor_token() {
     let house = SignOnHouse::new(&json!({}));
     let session = house.sign_on(json!({})).await.cookie();
     let own = [("cookie", session.as_str()), ("sec-fetch-site", "same-origin")];
     assert_eq!(house.house.ask("GET", "/api/me", &own, "").await.status, StatusCode::OK);
+    let order = json!({"name": "script", "scope": "viewer"}).to_string();
+    let json_own = [own[0], own[1], ("content-type", "application/json")];
+    let made = house.house.ask("POST", "/api/tokens", &json_own, &order).await;
+    assert!(made.status.is_success(), "{}", String::from_utf8_lossy(&made.body));
+    let made: serde_json::Value = made.json();
+    let bearer = format!("Bearer {}", made["token"].as_str().unwrap());
+    let by_token = [("authorization", bearer.as_str())];
+    assert_eq!(house.house.ask("GET", "/api/status", &by_token, "").await.status, StatusCode::OK);
     assert_failed(&house.sign_on(json!({"groups": []})).await);
     assert_eq!(house.house.ask("GET", "/api/me", &own, "").await.status, 401);
+    assert_eq!(house.house.ask("GET", "/api/status", &by_token, "").await.status, 401);
     assert_eq!(house.audit().await[0], line("Anna", "nobody", "GET /login/oidc/callback", 403));
     assert!(house.why().await.contains("no role"));
     assert_failed(&house.sign_on(json!({"sub": "2", "groups": ["Staff"]})).await);
