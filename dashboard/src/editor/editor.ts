@@ -167,7 +167,9 @@ function shadow(host: HTMLElement): ShadowRoot {
 }
 
 function fixed(readOnly: boolean): Extension {
-  return [EditorState.readOnly.of(readOnly), EditorView.editable.of(!readOnly)];
+  // What cannot be edited is no field, and has to be reached by the keyboard all the same.
+  const reached = readOnly ? EditorView.contentAttributes.of({ tabindex: "0" }) : [];
+  return [EditorState.readOnly.of(readOnly), EditorView.editable.of(!readOnly), reached];
 }
 
 /** Opens a text in an element. */
@@ -232,7 +234,7 @@ export function openEditor(host: HTMLElement, options: EditorOptions): TextEdito
 /** Shows what changes between two texts: side by side where there is room, else one below another. */
 export function openDiff(host: HTMLElement, before: string, after: string, label: string): () => void {
   const root = shadow(host);
-  const shown: Extension = [looks(), lineNumbers(), fixed(true), EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" })];
+  const shown: Extension = [looks(), lineNumbers(), fixed(true), EditorView.contentAttributes.of({ "aria-label": label })];
   const collapse = { margin: 3, minSize: 6 };
   if (host.clientWidth >= 760) {
     const view = new MergeView({

@@ -150,6 +150,7 @@ function Answer({ question }: { question: WhyQuery }) {
       {answer.fault && <Notice tone="fault" fault={answer.fault} />}
       {answer.data && (
         <div class="panel panel-answer">
+          <h2 class="unseen">{t("why.answer")}</h2>
           <Explanation why={answer.data} around="wanted" />
           <ByHand why={answer.data} onChanged={answer.refresh} />
         </div>
