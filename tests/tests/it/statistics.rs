@@ -98,12 +98,12 @@ fn the_log_is_cleared_by_an_administrator_and_statistics_stay() {
         ask(&edge, "127.0.0.2", name);
     }
     assert_eq!(edge.api("/api/requests")["rows"].as_array().unwrap().len(), 2);
-    let (status, _) = send(&edge, "DELETE", "/api/requests", &Json::Null);
+    let (status, _) = send(&edge, "POST", "/api/requests/clear", &json!({}));
     assert_eq!(status, 204);
     assert_eq!(edge.api("/api/requests")["rows"].as_array().unwrap().len(), 0);
     assert_eq!(edge.api("/api/totals")["requests"], 2);
     ask(&edge, "127.0.0.2", "three.ads.example");
     assert_eq!(edge.api("/api/requests")["rows"][0]["subject"], "three.ads.example");
-    let told = edge.api("/api/audit?filter=DELETE");
-    assert_eq!(told["entries"][0]["action"], "DELETE /api/requests", "{told}");
+    let told = edge.api("/api/audit?filter=clear");
+    assert_eq!(told["entries"][0]["action"], "POST /api/requests/clear", "{told}");
 }

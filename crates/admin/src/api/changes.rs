@@ -111,7 +111,7 @@ pub(crate) async fn purge(
 }
 
 /// Deletes every row of the request log; sums and statistics stay.
-#[utoipa::path(delete, path = "/api/requests", responses(
+#[utoipa::path(post, path = "/api/requests/clear", responses(
     (status = 204), (status = 401, body = ApiProblem), (status = 403, body = ApiProblem),
     (status = 503, body = ApiProblem, description = "The ledger is not open, or is being converted")
 ))]

@@ -79,6 +79,7 @@ const DESCRIBED: &[&str] = &[
     "/api/reload",
     "/api/replay",
     "/api/requests",
+    "/api/requests/clear",
     "/api/requests/{id}",
     "/api/resume",
     "/api/revoke",
