@@ -12,6 +12,7 @@ mod configuration;
 pub(crate) mod counts;
 pub(crate) mod health;
 pub(crate) mod list_changes;
+mod live_rows;
 mod me;
 mod notes;
 mod origins;
@@ -20,8 +21,8 @@ pub(crate) mod pools;
 pub(crate) mod profiles;
 mod replay;
 mod request_export;
-mod request_rows;
 mod requests;
+mod row_pages;
 pub(crate) mod session;
 mod sessions;
 mod settings;
@@ -42,6 +43,7 @@ use crate::refused::ApiRefusal;
 use crate::sign_on_desk::SignOnDesk;
 use http::StatusCode;
 use ledger::Ledger;
+use request_rows::LivePlaces;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -63,6 +65,8 @@ pub(crate) struct ApiState {
     pub(crate) once: OneTimeTokens,
     /// Single sign-on; none where it is not set.
     pub(crate) sign_on: Option<SignOnDesk>,
+    /// Places for streams of live rows.
+    pub(crate) live: LivePlaces,
     questions: Arc<Semaphore>,
 }
 
@@ -77,7 +81,8 @@ impl ApiState {
     ) -> Self {
         let questions = Arc::new(Semaphore::new(QUESTIONS_MAX));
         let once = OneTimeTokens::default();
-        Self { control, configuration, ledger, gate, clock, once, sign_on, questions }
+        let live = LivePlaces::default();
+        Self { control, configuration, ledger, gate, clock, once, sign_on, live, questions }
     }
 
     /// Runs what may block on a thread made for that.
@@ -135,8 +140,8 @@ impl Modify for SecuritySchemes {
     }
 }
 
-/// The description as JSON, with the media type of problem details where an answer is one: its
-/// macro knows one type for all.
+/// The description as JSON: with examples, and with the media type of problem details where an
+/// answer is one, since its macro knows one type for all.
 pub(crate) fn described(description: &utoipa::openapi::OpenApi) -> String {
     let mut text = serde_json::to_value(description).unwrap_or_default();
     let methods = text["paths"].as_object_mut().into_iter().flat_map(|paths| paths.values_mut());
@@ -152,6 +157,8 @@ pub(crate) fn described(description: &utoipa::openapi::OpenApi) -> String {
             }
         }
     }
+    // What has no word in their table has no example, which a test tells.
+    api_examples::add_examples(&mut text);
     text.to_string()
 }
 
@@ -165,11 +172,13 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(statistics::statistics))
         .routes(routes!(requests::requests))
         .routes(routes!(changes::clear_requests))
+        .routes(routes!(live_rows::live))
         .routes(routes!(requests::request))
         .routes(routes!(requests::inspected))
         .routes(routes!(notes::notes))
         .routes(routes!(why::why))
         .routes(routes!(state::lists))
+        .routes(routes!(state::overlaps))
         .routes(routes!(state::upstreams))
         .routes(routes!(state::caches))
         .routes(routes!(origins::origins))

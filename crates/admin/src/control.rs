@@ -6,9 +6,9 @@
 use crate::change_author::ChangeAuthor;
 use crate::model::{
     CachePage, ClientTrust, ConfigText, DeviceInfo, DnsCacheInfo, InspectedInfo, ListInfo,
-    ListUpdateOutcome, NewServer, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo, ProfileTable,
-    ProgramInfo, ReloadOutcome, ReplayOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack,
-    UpdateRequest, UpstreamInfo, WhyAnswer,
+    ListOverlaps, ListUpdateOutcome, NewServer, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo,
+    ProfileTable, ProgramInfo, ReloadOutcome, ReplayOutcome, SettingEdit, StoreInfo,
+    TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
 };
 use ledger::Collector;
 use policy::{NameOverride, OverrideClients};
@@ -47,6 +47,9 @@ pub trait ProgramControl: Send + Sync + 'static {
 
     /// The lists in force, in the order of the configuration.
     fn lists(&self) -> Vec<ListInfo>;
+
+    /// Overlaps of the lists; counted once for each set of lists, for which all names are read.
+    fn overlaps(&self, now: Now) -> ListOverlaps;
 
     /// The upstream resolvers, in the order of the configuration.
     fn upstreams(&self) -> Vec<UpstreamInfo>;

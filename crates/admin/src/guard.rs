@@ -20,6 +20,7 @@ use http::header::{
 use http::{HeaderMap, HeaderValue, StatusCode};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
+use tokio::sync::watch;
 
 /// The other end of the connection, and its protocol: put beside the request by [`crate::Admin`].
 #[derive(Clone, Copy)]
@@ -27,6 +28,11 @@ pub(crate) struct PeerInfo {
     pub(crate) address: IpAddr,
     pub(crate) scheme: AdminScheme,
 }
+
+/// The end of a connection, for answers that would go on after it was asked to close: its sender is
+/// gone then.
+#[derive(Clone)]
+pub(crate) struct ConnectionEnd(pub(crate) watch::Receiver<()>);
 
 const FIELDS: [(HeaderName, HeaderValue); 7] = [
     (

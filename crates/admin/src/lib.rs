@@ -20,7 +20,6 @@ mod failed_logins;
 mod gate;
 mod guard;
 mod https_settings;
-mod iso;
 pub mod model;
 mod one_time_tokens;
 mod page;
@@ -49,7 +48,7 @@ pub use control::{
     ReplayOrder, SettingsRefusal, TriedChange, WhyQuestion,
 };
 pub use https_settings::HttpsSettings;
-pub use iso::iso;
 pub use serve::{Admin, AdminParts};
 pub use setup::{ConfigEdits, Settings};
 pub use token::{AdminToken, METRICS_TOKEN_FILE, TOKEN_FILE, TokenError};
+pub use vocab::iso;

@@ -45,8 +45,8 @@ pub use self::configuration::{
 pub use self::inspected::{InspectedInfo, InspectedList};
 pub use self::list_changes::{ListName, ListSwitch, NewList, OwnRules, OwnRulesUpdate, RulesText};
 pub use self::lists::{
-    ListInfo, ListUpdateOutcome, ListsInfo, SkippedCount, SkippedLine, SubscriptionInfo,
-    UpdateRequest, UpdatedList,
+    HeldBy, ListInfo, ListOverlap, ListOverlaps, ListUpdateOutcome, ListsInfo, SkippedCount,
+    SkippedLine, SubscriptionInfo, UpdateRequest, UpdatedList,
 };
 pub use self::notes::{NoteLine, NoteTable};
 pub use self::origins::{OriginInfo, OriginList};
@@ -69,6 +69,7 @@ pub use self::statistics::{
 };
 pub use self::stores::{StoreDisk, StoreInfo, StoreList, TakeBackRequest, TakenBack};
 pub use self::why::{GatewayWhy, RuleMatch, WhyAnswer, WhyQuery};
+pub use request_rows::{RequestPage, RequestRow, RuleInfo};
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -286,92 +287,6 @@ pub struct TopLine {
     pub count: u64,
     /// Those among them that were blocked.
     pub blocked: u64,
-}
-
-/// A question for rows of the request log.
-#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct RequestsQuery {
-    /// Part of the name, URL or client address, in any case; or a request's number, with or without
-    /// its hyphens.
-    pub filter: Option<String>,
-    /// `dns`, `pixel`, `proxy`, `web` or `gateway`; all if left out.
-    pub door: Option<String>,
-    /// `pass` or `block`; both if left out.
-    pub action: Option<String>,
-    /// Only rows older than this one: the `next_before` of the page before.
-    pub before: Option<u64>,
-    /// Rows wanted, 1 to 500; 50 if left out. In a file up to 100,000, and so many if left out.
-    pub limit: Option<u32>,
-    /// `json`, `csv` or `jsonl`; json if left out.
-    pub format: Option<String>,
-}
-
-/// Rows of the request log, newest first.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct RequestPage {
-    /// The rows.
-    pub rows: Vec<RequestRow>,
-    /// Ask with this as `before` for older rows; null if there are none. It can stand beside few
-    /// rows or none: one question looks through a bounded part of the log.
-    pub next_before: Option<u64>,
-}
-
-/// One request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct RequestRow {
-    /// Where it stands in the log; newer rows have larger ones.
-    pub id: u64,
-    /// The number that a block page shows of it: `01A2-076A-9DE3`. Requests of the same millisecond
-    /// share it.
-    pub number: String,
-    /// When it was read.
-    pub at: String,
-    /// Where it came in.
-    pub door: String,
-    /// Who asked.
-    pub client: String,
-    /// The name or URL.
-    pub subject: String,
-    /// A record type (`A`, `HTTPS`) or `document`, `script`, `image` and so on.
-    pub kind: String,
-    /// `pass` or `block`.
-    pub action: String,
-    /// `none` (no rule matched), `rule`, `paused`, `not_asked`, `unlisted` (no rule
-    /// lets it pass, and the client's profile blocks all others), or `other_blocker` (no rule names
-    /// it, and `pixel.any_name` answers what another blocker sends).
-    pub cause: String,
-    /// The rule that decided; null if none did.
-    pub rule: Option<RuleInfo>,
-    /// Where the answer came from.
-    pub source: String,
-    /// What the door's HTTP cache did, in the words of `Cache-Status`: `hit`, or why it did not
-    /// answer (`uri-miss`, `stale`, `client-no-cache` …); null where none was asked.
-    pub cache: Option<String>,
-    /// Why the answer was not stored (`no-store`, `private` …); null where it was, and where no
-    /// cache was asked.
-    pub not_stored: Option<String>,
-    /// Both in a sentence for people; null where no cache was asked.
-    pub cache_text: Option<String>,
-    /// DNS response code or HTTP status.
-    pub status: u16,
-    /// The same for people: `NXDOMAIN`, `404`.
-    pub status_text: String,
-    /// Bytes of the answer.
-    pub bytes: u32,
-    /// Microseconds that it took.
-    pub took_us: u32,
-}
-
-/// A rule and where it stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct RuleInfo {
-    /// The list's name.
-    pub list: String,
-    /// The line in it, from 1.
-    pub line: u32,
-    /// The rule as it is written there.
-    pub text: String,
 }
 
 /// The upstream resolvers.

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode, header};
 use ledger::ReadError;
+use request_rows::{NoPlace, UnknownQueryWord};
 
 /// Where names and forms of settings are.
 pub(crate) const SEE: &str =
@@ -98,6 +99,18 @@ impl From<ReadError> for ApiRefusal {
             error.to_string(),
             "look at the disk that holds the state folder, then ask again",
         )
+    }
+}
+
+impl From<UnknownQueryWord> for ApiRefusal {
+    fn from(word: UnknownQueryWord) -> Self {
+        Self::unknown_word(word.name, &word.found, word.expected)
+    }
+}
+
+impl From<NoPlace> for ApiRefusal {
+    fn from(why: NoPlace) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, why.to_string(), why.remedy())
     }
 }
 

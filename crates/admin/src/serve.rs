@@ -12,7 +12,7 @@ use crate::configuration::ConfigurationFiles;
 use crate::control::ProgramControl;
 use crate::credentials::CredentialStore;
 use crate::gate::AuthGate;
-use crate::guard::{self, PeerInfo};
+use crate::guard::{self, ConnectionEnd, PeerInfo};
 use crate::page;
 use crate::refused::ApiRefusal;
 use crate::setup::Settings;
@@ -30,8 +30,10 @@ use single_sign_on::{ProviderTransport, SignOnSettings};
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
 use tower_service::Service;
 use vocab::Now;
 
@@ -147,7 +149,14 @@ impl Admin {
         client: IpAddr,
         stop: impl Future<Output = ()> + Unpin,
     ) -> Result<(), ServeError> {
-        let answer = move |request: http::Request<Incoming>| {
+        // A stream of live rows would hold the connection open, and the program with it.
+        let (open, ended) = watch::channel(());
+        let stop = pin!(async move {
+            stop.await;
+            drop(open);
+        });
+        let answer = move |mut request: http::Request<Incoming>| {
+            request.extensions_mut().insert(ConnectionEnd(ended.clone()));
             let admin = self.clone();
             async move { admin.answer(request, client).await }
         };
@@ -206,11 +215,15 @@ mod health_tests;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod live_tests;
+#[cfg(test)]
 mod order_tests;
 #[cfg(test)]
 mod override_tests;
 #[cfg(test)]
 mod pool_tests;
+#[cfg(test)]
+mod row_tests;
 #[cfg(test)]
 mod settings_tests;
 #[cfg(test)]

@@ -73,6 +73,8 @@ pub struct ConfigFile {
     pub gateway: Option<door_gateway::Settings>,
     /// The control API and the dashboard.
     pub admin: admin::Settings,
+    /// Names and makers of the devices on the network, as the dashboard shows them.
+    pub devices: device_names::DeviceSettings,
     /// The record of requests.
     pub ledger: ledger::Settings,
     /// The program's own log.

@@ -215,6 +215,7 @@ pub(crate) fn plan(
     section("signer", file.signer.check());
     section("admin", file.admin.check());
     section("ledger", file.ledger.check());
+    section("devices", file.devices.check());
     section("log", file.log.check());
     section("telemetry", file.telemetry.check());
     complaints.extend(clashing_addresses(&file));

@@ -128,6 +128,23 @@ fn service(message: &[u8], record: &ReplyRecord<'_>) -> Option<ServiceTarget> {
     Some(ServiceTarget { priority: number(0)?, weight: number(1)?, port: number(2)?, target })
 }
 
+/// The name that the first PTR record of `owner` in the answer section says. The highest bit of a
+/// class is not looked at: by multicast DNS it says that the record is the only one (RFC 6762
+/// §10.2).
+pub fn pointer(message: &[u8], owner: Name<'_>, text: &mut NameBuffer) -> Option<()> {
+    let mut of_owner = records(message)
+        .take_while(|record| record.section == MessageSection::Answer)
+        .filter(|record| (record.rtype, record.class & 0x7fff) == (record_type::PTR, CLASS_IN));
+    let found = of_owner.find(|record| {
+        wire::read_name(message, record.places.start, text).is_ok() && text.as_name() == owner
+    })?;
+    let at = found.places.data_at;
+    if wire::skip_name(message, at).ok()? != found.places.end {
+        return None;
+    }
+    wire::read_name(message, at, text).ok()
+}
+
 /// True if the answer section holds a record of type `qtype`.
 pub fn has_type(message: &[u8], qtype: u16) -> bool {
     records(message)

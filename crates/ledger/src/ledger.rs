@@ -12,9 +12,10 @@ use crate::metrics;
 use crate::notes::RecentNotes;
 use crate::queue::QueueFull;
 use crate::report::{
-    ClientActivity, ClientPage, LatencyReport, LogRow, ReadError, ReportRange, ReportSeries,
-    ReportTotals, RowFilter, RowPage, TopKind, TopLine, WriterHealth,
+    ClientActivity, ClientPage, LatencyReport, LogRow, NewRows, ReadError, ReportRange,
+    ReportSeries, ReportTotals, RowPage, TopKind, TopLine, WriterHealth,
 };
+use crate::row_filter::RowFilter;
 use crate::rule_texts::RuleTexts;
 use crate::setup::{LogScope, Settings};
 use crate::statistics::{StatisticsQuery, StatisticsReport, UpstreamCounts};
@@ -28,6 +29,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use tokio::sync::watch;
 use vocab::{Action, Door, Now};
 
 /// The ledger. Clones are handles to the same one; the last one dropped closes it.
@@ -218,6 +220,18 @@ impl Ledger {
         self.reader()?.rows(filter, limit)
     }
 
+    /// Rows newer than [`RowFilter::after`], at most `limit` ([`crate::NEW_ROWS_MAX`]), as far as
+    /// they are stored: unlike other questions, this has nothing written for it.
+    pub fn new_rows(&self, filter: &RowFilter, limit: usize) -> Result<NewRows, ReadError> {
+        self.stored()?.new_rows(filter, limit)
+    }
+
+    /// The number of the newest row that is stored, told again with each batch; 0 before the first.
+    /// Falls where a damaged file was replaced.
+    pub fn newest_row(&self) -> watch::Receiver<u64> {
+        self.inner.shared.newest.subscribe()
+    }
+
     /// One row, if it is there.
     pub fn row(&self, id: u64) -> Result<Option<LogRow>, ReadError> {
         self.reader()?.row(id)
@@ -257,6 +271,10 @@ impl Ledger {
 
     fn reader(&self) -> Result<LedgerReader, ReadError> {
         self.flush();
+        self.stored()
+    }
+
+    fn stored(&self) -> Result<LedgerReader, ReadError> {
         let path = self.inner.shared.path.get();
         let path = path.ok_or_else(|| ReadError("the ledger is not open".into()))?;
         LedgerReader::open(path)

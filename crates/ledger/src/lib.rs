@@ -18,6 +18,7 @@ mod page;
 mod queue;
 mod report;
 mod row_facts;
+mod row_filter;
 mod rule_texts;
 mod setup;
 mod statistics;
@@ -36,10 +37,11 @@ pub use notes::{NOTE_BYTES_MAX, NOTES_MAX, OperatorNote, RecentNotes};
 pub use prometheus_client;
 pub use prometheus_client::collector::Collector;
 pub use report::{
-    ClientActivity, ClientLine, ClientPage, LatencyReport, LogRow, NamedCount, ReadError,
-    ReportPoint, ReportRange, ReportSeries, ReportTotals, RowCause, RowFilter, RowPage, TopKind,
-    TopLine, WriterHealth,
+    ClientActivity, ClientLine, ClientPage, LatencyReport, LogRow, NamedCount, NewRows, ReadError,
+    ReportPoint, ReportRange, ReportSeries, ReportTotals, RowCause, RowPage, TopKind, TopLine,
+    WriterHealth,
 };
+pub use row_filter::{RowFilter, StatusPattern, UnknownStatus, status_name};
 pub use rule_texts::RuleTexts;
 pub use setup::{AnonymiseMode, LogScope, Settings, StatisticClients, StatisticsSettings};
 pub use statistics::{
@@ -57,6 +59,9 @@ pub const SCAN_ROWS_MAX: u64 = 1_000_000;
 
 /// Rows or lines that one question gives at most.
 pub const LIMIT_MAX: usize = 500;
+
+/// Rows that one question for what is new gives at most.
+pub const NEW_ROWS_MAX: usize = 1_000;
 
 /// The store's file in the state folder.
 pub const FILE_NAME: &str = "ledger.db";

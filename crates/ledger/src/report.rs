@@ -124,27 +124,25 @@ pub struct ClientActivity {
     pub blocked: Vec<TopLine>,
 }
 
-/// Which rows are wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RowFilter {
-    /// Part of the subject or of the client's address, in any case; empty for all.
-    pub text: String,
-    /// Only this door.
-    pub door: Option<Door>,
-    /// Only this action.
-    pub action: Option<Action>,
-    /// Only rows older than the one with this number.
-    pub before: Option<u64>,
-}
-
 /// Rows of the log, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowPage {
     /// The rows.
     pub rows: Vec<LogRow>,
-    /// Where to go on ([`RowFilter::before`]); none if there is nothing older. It can be there with
-    /// few rows or none: a question looks through at most [`crate::SCAN_ROWS_MAX`] rows.
+    /// Place to go on at ([`crate::RowFilter::before`]); none if there is nothing older. It can be
+    /// there with few rows or none: a question looks through at most [`crate::SCAN_ROWS_MAX`] rows.
     pub next: Option<u64>,
+}
+
+/// Rows that are newer than one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewRows {
+    /// The newest of them, oldest first.
+    pub rows: Vec<LogRow>,
+    /// Rows that the filter finds too, and that are left out.
+    pub left_out: u64,
+    /// Number of the newest row that was looked at: the next question begins behind it.
+    pub newest: u64,
 }
 
 /// One request as it is stored.

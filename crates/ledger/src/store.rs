@@ -17,6 +17,7 @@ pub(crate) mod join;
 pub(crate) mod read;
 pub(crate) mod recorded;
 pub(crate) mod retain;
+mod row_search;
 pub(crate) mod statistics;
 mod text_search;
 mod top;
@@ -160,6 +161,11 @@ impl LedgerStore {
     /// True if the file is this process's: what is in it may be deleted, joined and set aside.
     pub(crate) fn is_owned(&self) -> bool {
         self.lock.is_some()
+    }
+
+    /// The number of the newest row; 0 before the first.
+    pub(crate) fn newest_row(&self) -> u64 {
+        (self.next_row - 1).cast_unsigned()
     }
 
     /// Where the file is.

@@ -26,6 +26,7 @@ use std::sync::atomic::{
 };
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 
 /// How often the writer looks at the queue, and how often while rows are many.
 const LOOK: Duration = Duration::from_millis(100);
@@ -65,6 +66,8 @@ pub(crate) struct WriterShared {
     pub(crate) path: OnceLock<PathBuf>,
     /// Who counts by upstream, once that is known.
     pub(crate) upstreams: OnceLock<Arc<dyn UpstreamCounts>>,
+    /// The number of the newest row that is stored.
+    pub(crate) newest: watch::Sender<u64>,
     commands: Mutex<WriterOrders>,
     /// Rung for the writer: an order was given.
     ordered: Condvar,
@@ -127,6 +130,7 @@ impl WriterShared {
             warnings: Mutex::default(),
             path: OnceLock::new(),
             upstreams: OnceLock::new(),
+            newest: watch::Sender::new(0),
             commands: Mutex::default(),
             ordered: Condvar::new(),
             command_done: Condvar::new(),
@@ -259,6 +263,7 @@ impl LedgerWriter {
                 lock(&self.shared.warnings).now = None;
                 // It is opened once; the same file takes the place of a damaged one.
                 let _ = self.shared.path.set(store.path().to_path_buf());
+                self.shared.newest.send_replace(store.newest_row());
                 self.store = Some(store);
             }
             Err(why) => {
@@ -376,6 +381,9 @@ impl LedgerWriter {
                 self.counted = sums;
                 self.upstreams.keep();
                 self.shared.stored.fetch_add(rows, Relaxed);
+                if rows > 0 {
+                    self.shared.newest.send_replace(store.newest_row());
+                }
                 lock(&self.shared.warnings).now = None;
             }
             Err(error) => {

@@ -6,8 +6,8 @@ use crate::process::ProcessTimes;
 use crate::session::{ConsoleParts, ConsoleSession, SessionEnd, SessionTrust};
 use admin::model::{
     CachePage, ClientTrust, ConfigText, DeviceInfo, DnsCacheInfo, InspectedInfo, ListInfo,
-    ListUpdateOutcome, ListenerInfo, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo, PoolServer,
-    ProfileTable, ProgramInfo, ReloadOutcome, ReplayOutcome, SettingEdit, StoreInfo,
+    ListOverlaps, ListUpdateOutcome, ListenerInfo, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo,
+    PoolServer, ProfileTable, ProgramInfo, ReloadOutcome, ReplayOutcome, SettingEdit, StoreInfo,
     TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
 };
 use admin::{
@@ -57,6 +57,9 @@ impl ProgramControl for Program {
     }
     fn lists(&self) -> Vec<ListInfo> {
         Vec::new()
+    }
+    fn overlaps(&self, _: Now) -> ListOverlaps {
+        ListOverlaps::default()
     }
     fn upstreams(&self) -> Vec<UpstreamInfo> {
         Vec::new()

@@ -7,12 +7,14 @@
 //! commands.
 
 mod folder;
+mod overlaps;
 mod owner;
 mod randomness;
 mod subscriptions;
 mod texts;
 mod unreadable;
 
+pub use overlaps::CountedOverlaps;
 pub use owner::ListOwner;
 pub use subscriptions::{
     BadAuthorities, FetchOutcome, ListFetchError, ListsNotInForce, ShrinkRule, Subscription,

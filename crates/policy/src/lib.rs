@@ -78,7 +78,7 @@ pub use report::{
     SkippedLine,
 };
 pub use request::site_of;
-pub use rules::{RuleMemory, RuleSet};
+pub use rules::{NameHolders, RuleMemory, RuleSet};
 pub use snapshot::SnapshotError;
 pub use verdict::{
     ConsideredRule, PolicyExplanation, RewriteAnswer, RewrittenAnswer, RuleEffect, RuleOutcome,

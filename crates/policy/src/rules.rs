@@ -52,6 +52,15 @@ pub struct RuleMemory {
     pub reports_bytes: u64,
 }
 
+/// Lists that hold one name: a bit for each, the first list's the lowest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NameHolders {
+    /// Lists that would block it.
+    pub blocking: u64,
+    /// Lists that would let it pass.
+    pub passing: u64,
+}
+
 /// The best rule so far: important before not, other rules before hosts lines, earlier lists
 /// before later ones, then earlier lines.
 #[derive(Clone, Copy, Default)]
@@ -93,6 +102,28 @@ impl RuleSet {
     /// Of each list's text and its files a sum, which tells whether they changed.
     pub fn list_digests(&self) -> &[u64] {
         &self.list_digests
+    }
+
+    /// Shows each name that a rule about names names, once: the lists that hold it, a bit each, of
+    /// those that would block it and of those that would let it pass. Takes no memory, and reads
+    /// the whole table: for whoever has time.
+    pub fn each_name(&self, mut found: impl FnMut(NameHolders)) {
+        let mut before = None;
+        let mut holders = NameHolders::default();
+        // Rows of one name lie one behind the other.
+        for cell in self.names.cells() {
+            let name = Some((cell.hash, cell.check));
+            if name != before && before.is_some() {
+                found(std::mem::take(&mut holders));
+            }
+            before = name;
+            let lists =
+                if cell.tag.is_exception() { &mut holders.passing } else { &mut holders.blocking };
+            *lists |= 1 << cell.tag.list();
+        }
+        if before.is_some() {
+            found(holders);
+        }
     }
 
     /// True if there is no rule at all.

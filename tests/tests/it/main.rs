@@ -45,6 +45,7 @@ mod import_sites;
 mod import_wild;
 mod let_through;
 mod list_folders;
+mod live_log;
 mod local_names;
 mod logs;
 mod made_settings;

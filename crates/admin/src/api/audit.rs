@@ -1,7 +1,7 @@
 //! The audit log, for administrators.
 
 use super::{ApiRequest, ApiState};
-use crate::iso::iso;
+use crate::iso;
 use crate::model::{ApiProblem, AuditLine, AuditTable, AuditWords};
 use crate::refused::ApiRefusal;
 use accounts::{AuditEntry, AuditQuery};

@@ -5,7 +5,7 @@
 
 use super::{ApiRequest, ApiState};
 use crate::control::DnsCachePurge;
-use crate::iso::iso;
+use crate::iso;
 use crate::model::{
     ApiProblem, ListUpdateOutcome, PauseRequest, PauseState, PurgeOutcome, PurgeRequest,
     ReloadOutcome, UpdateRequest,

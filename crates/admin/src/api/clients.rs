@@ -4,7 +4,7 @@
 
 use super::counts::{range, time_point, top_line};
 use super::{ApiRequest, ApiState};
-use crate::iso::iso;
+use crate::iso;
 use crate::model::{
     ActivityQuery, ApiProblem, ClientActivity, ClientHold, ClientInfo, ClientTable, DeviceInfo,
     EVERY_NAME, OverrideInfo, RangeQuery,

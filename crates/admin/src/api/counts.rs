@@ -1,7 +1,7 @@
 //! Totals, the chart's series, top tables.
 
 use super::{ApiRequest, ApiState};
-use crate::iso::iso;
+use crate::iso;
 use crate::model::{
     ApiProblem, DoorCount, RangeQuery, RequestTotals, SourceCount, TimePoint, TimeSeries, TopLine,
     TopQuery, TopTable,

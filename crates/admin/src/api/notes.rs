@@ -1,7 +1,7 @@
 //! What programs behind the doors complain about.
 
 use super::{ApiRequest, ApiState};
-use crate::iso::iso;
+use crate::iso;
 use crate::model::{ApiProblem, NoteLine, NoteTable};
 use crate::refused::ApiRefusal;
 use axum::Json;

@@ -4,7 +4,7 @@
 //! place among the questions. Called by the route of the log.
 
 use super::ApiState;
-use super::request_rows::{page, shape};
+use super::row_pages::page;
 use crate::model::RequestRow;
 use crate::refused::ApiRefusal;
 use crate::table_export::{ExportCell, ExportFormat, TableExport};
@@ -92,7 +92,7 @@ impl FileProgress {
         if found.next.is_none() || self.left == 0 {
             self.next = NextPage::None;
         }
-        let rows = found.rows.into_iter().map(|row| cells(shape(row)));
+        let rows = found.rows.into_iter().map(|row| cells(RequestRow::from(row)));
         self.table.rows(rows).map_err(|why| {
             let remedy = "ask for JSON, and report this";
             ApiRefusal::new(http::StatusCode::INTERNAL_SERVER_ERROR, why.to_string(), remedy)

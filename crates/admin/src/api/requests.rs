@@ -1,9 +1,9 @@
 //! Rows of the request log.
 
 use super::request_export::{self, ROWS_MAX as FILE_ROWS_MAX};
-use super::request_rows::{page, shape};
+use super::row_pages::page;
 use super::{ApiRequest, ApiState};
-use crate::model::{ApiProblem, InspectedList, RequestPage, RequestRow, RequestsQuery};
+use crate::model::{ApiProblem, InspectedList, RequestPage, RequestRow};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
 use crate::table_export::ExportFormat;
@@ -12,30 +12,32 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use ledger::RowFilter;
+use request_rows::{RowsPageQuery, RowsQuery};
 use std::sync::Arc;
-use vocab::{Action, Door, RequestNumber};
+use vocab::{Action, RequestNumber};
 
 /// Rows of a page, if none are asked for.
 const ROWS_DEFAULT: u32 = 50;
 
 /// Rows of the request log, newest first.
-#[utoipa::path(get, path = "/api/requests", params(RequestsQuery), responses(
+#[utoipa::path(get, path = "/api/requests", params(RowsQuery, RowsPageQuery), responses(
     (status = 200, body = RequestPage, description = "With `format=csv` or `jsonl` a file of the rows"),
     (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 503, body = ApiProblem)
 ))]
 pub(crate) async fn requests(
     State(app): State<Arc<ApiState>>,
     _asked: ApiRequest,
-    CheckedQuery(query): CheckedQuery<RequestsQuery>,
+    CheckedQuery(wanted): CheckedQuery<RowsQuery>,
+    CheckedQuery(query): CheckedQuery<RowsPageQuery>,
 ) -> Result<Response, ApiRefusal> {
-    let filter = filter(&query)?;
+    let filter = RowFilter { before: query.before, ..wanted.filter()? };
     if let Some(format) = ExportFormat::read(query.format.as_deref())? {
         let limit = query.limit.unwrap_or(FILE_ROWS_MAX).clamp(1, FILE_ROWS_MAX);
         return request_export::file(app, filter, limit, format).await;
     }
     let limit = query.limit.unwrap_or(ROWS_DEFAULT).clamp(1, ledger::LIMIT_MAX as u32) as usize;
     let page = app.ask(move |app| page(app, &filter, limit)).await??;
-    let rows = page.rows.into_iter().map(shape).collect();
+    let rows = page.rows.into_iter().map(RequestRow::from).collect();
     Ok(Json(RequestPage { rows, next_before: page.next }).into_response())
 }
 
@@ -80,7 +82,7 @@ pub(crate) async fn request(
             blocked.or(rows.first()).cloned()
         }
     };
-    row.map(shape).map(Json).ok_or_else(missing)
+    row.map(RequestRow::from).map(Json).ok_or_else(missing)
 }
 
 /// A row that is asked for.
@@ -96,27 +98,4 @@ impl RowSelector {
         let id = text.parse().map(Self::Row).ok().filter(|_| !text.starts_with('0'));
         id.or(number)
     }
-}
-
-fn filter(query: &RequestsQuery) -> Result<RowFilter, ApiRefusal> {
-    fn filled(word: Option<&String>) -> Option<&str> {
-        word.map(String::as_str).filter(|word| !word.is_empty())
-    }
-    let door = match filled(query.door.as_ref()) {
-        None => None,
-        Some(word) => Some(word.parse::<Door>().map_err(|_| {
-            ApiRefusal::unknown_word("door", word, "dns, pixel, proxy, web, gateway")
-        })?),
-    };
-    let action = match filled(query.action.as_ref()) {
-        None => None,
-        Some(word) => Some(
-            [Action::Pass, Action::Block]
-                .into_iter()
-                .find(|action| action.as_str() == word)
-                .ok_or_else(|| ApiRefusal::unknown_word("action", word, "pass, block"))?,
-        ),
-    };
-    let text = query.filter.as_deref().unwrap_or_default().trim().to_owned();
-    Ok(RowFilter { text, door, action, before: query.before })
 }

@@ -2,7 +2,7 @@
 
 use super::{ApiRequest, ApiState};
 use crate::caller::{ApiCaller, CallerCredential};
-use crate::iso::iso;
+use crate::iso;
 use crate::model::{ApiProblem, SessionInfo, SessionRemoval, SessionTable};
 use crate::refused::ApiRefusal;
 use accounts::{SessionEnd, StoredSession, UserRole};

@@ -2,8 +2,8 @@
 
 use super::{ApiRequest, ApiState};
 use crate::model::{
-    ApiProblem, ClientsTrust, DnsCacheList, DoorLatency, LedgerHealth, ListsInfo, ProgramStatus,
-    UpstreamList,
+    ApiProblem, ClientsTrust, DnsCacheList, DoorLatency, LedgerHealth, ListOverlaps, ListsInfo,
+    ProgramStatus, UpstreamList,
 };
 use crate::refused::ApiRefusal;
 use axum::extract::State;
@@ -12,7 +12,10 @@ use axum::{Extension, Json};
 use bytes::Bytes;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
+use ledger::{ReadError, StatisticDimension, StatisticRange, StatisticSeries, StatisticsQuery};
+use std::collections::HashMap;
 use std::sync::Arc;
+use vocab::Now;
 
 /// How the running Tidegate does.
 #[utoipa::path(get, path = "/api/status", responses(
@@ -51,9 +54,44 @@ pub(crate) async fn status(
 ))]
 pub(crate) async fn lists(
     State(app): State<Arc<ApiState>>,
-    _asked: ApiRequest,
+    asked: ApiRequest,
 ) -> Result<Json<ListsInfo>, ApiRefusal> {
-    Ok(Json(ListsInfo { lists: app.ask(|app| app.control.lists()).await? }))
+    let lists = app.ask(move |app| {
+        let mut lists = app.control.lists();
+        // Without the statistics there are lists all the same.
+        if let Ok(blocked) = blocked_by_list(app, asked.now) {
+            for list in &mut lists {
+                list.blocked_7d = Some(blocked.get(&list.name).copied().unwrap_or(0));
+            }
+        }
+        lists
+    });
+    Ok(Json(ListsInfo { lists: lists.await? }))
+}
+
+/// Requests of the last 7 days that each list has blocked.
+fn blocked_by_list(app: &ApiState, now: Now) -> Result<HashMap<String, u64>, ReadError> {
+    let query = StatisticsQuery {
+        range: StatisticRange::Week,
+        step: None,
+        series: StatisticSeries::All,
+        rankings: vec![StatisticDimension::List],
+        limit: ledger::LIMIT_MAX,
+    };
+    let rankings = app.ledger.statistics(&query, now)?.rankings;
+    let lines = rankings.into_iter().flat_map(|ranking| ranking.lines);
+    Ok(lines.map(|line| (line.key, line.counts.blocked)).collect())
+}
+
+/// Overlaps of the lists: names of each that others hold too.
+#[utoipa::path(get, path = "/api/lists/overlaps", responses(
+    (status = 200, body = ListOverlaps), (status = 401, body = ApiProblem)
+))]
+pub(crate) async fn overlaps(
+    State(app): State<Arc<ApiState>>,
+    asked: ApiRequest,
+) -> Result<Json<ListOverlaps>, ApiRefusal> {
+    Ok(Json(app.ask(move |app| app.control.overlaps(asked.now)).await?))
 }
 
 /// The upstream resolvers.

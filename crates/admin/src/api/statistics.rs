@@ -1,7 +1,7 @@
 //! Statistics by the hour, the day and the month.
 
 use super::{ApiRequest, ApiState};
-use crate::iso::iso;
+use crate::iso;
 use crate::model::{
     ApiProblem, CountInfo, RankingInfo, RankingLine, StatisticKey, StatisticsPage, StatisticsPoint,
     StatisticsQuery,

@@ -2,7 +2,7 @@
 
 use super::{ApiRequest, ApiState};
 use crate::caller::ApiCaller;
-use crate::iso::iso;
+use crate::iso;
 use crate::model::{ApiProblem, NewToken, TokenMade, TokenName, TokenTable};
 use crate::refused::ApiRefusal;
 use accounts::{TokenOrder, TokenScope};

@@ -2,7 +2,7 @@
 
 use super::{ApiRequest, ApiState};
 use crate::caller::{ApiCaller, CallerCredential};
-use crate::iso::iso;
+use crate::iso;
 use crate::model::{ApiProblem, NewUser, UserEdit, UserLine, UserName, UserTable};
 use crate::refused::ApiRefusal;
 use accounts::{AccountRefusal, SessionEnd, TotpChange, UserChange, UserRole};

@@ -1,4 +1,4 @@
-//! What is known of single clients, as JSON.
+//! Single clients, as far as they are known, as JSON.
 
 use super::{OverrideInfo, TimePoint, TopLine};
 use serde::{Deserialize, Serialize};
@@ -39,12 +39,20 @@ pub struct ClientInfo {
 /// A device, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DeviceInfo {
-    /// The name that `dns.local` gives this address; null where there is none.
+    /// Name; null where none is known.
     pub name: Option<String>,
+    /// Source of the name: `local` (`dns.local`), `dhcp` (a file of `devices.leases`), `mdns` (the
+    /// device said so) or `reverse` (a resolver of `dns.private_reverse`); null without a name.
+    #[serde(default)]
+    pub name_source: Option<String>,
     /// MAC address, of a device on a link of this machine; else null.
     pub mac: Option<String>,
     /// True if the device has made that address up, as phones do: it may have another tomorrow.
     pub mac_random: bool,
+    /// Maker of its network card, by the first bytes of the MAC address; null where that is
+    /// unknown, and of addresses that the device has made up.
+    #[serde(default)]
+    pub maker: Option<String>,
     /// The profile that holds for it: `default` where none names it.
     pub profile: String,
 }

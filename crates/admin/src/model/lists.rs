@@ -51,6 +51,42 @@ pub struct ListInfo {
     pub unfit: Option<String>,
     /// How it is fetched; null for a list without URL.
     pub subscription: Option<SubscriptionInfo>,
+    /// Requests of the last 7 days that a rule of it blocked, from the statistics; null where they
+    /// cannot be read.
+    #[serde(default)]
+    pub blocked_7d: Option<u64>,
+}
+
+/// Overlaps of the lists in force.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ListOverlaps {
+    /// When they were counted: once for each set of lists.
+    pub counted_at: String,
+    /// In the order of the configuration.
+    pub lists: Vec<ListOverlap>,
+}
+
+/// Names of one list that others hold too.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ListOverlap {
+    /// Name.
+    pub name: String,
+    /// Names that its rules about names are about, each counted once.
+    pub names: u64,
+    /// Lists that hold some of them to the same end, the largest share first. A name counts where
+    /// the other list has it itself, not where that has a name above it.
+    pub held_by: Vec<HeldBy>,
+}
+
+/// A list that holds names of another one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HeldBy {
+    /// Name.
+    pub name: String,
+    /// Names that both hold.
+    pub names: u64,
+    /// Part of the other list's names that this is, 0 to 1.
+    pub share: f64,
 }
 
 /// Number of lines that were skipped for one reason.

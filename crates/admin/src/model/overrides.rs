@@ -1,6 +1,6 @@
 //! Names that people allow or block by hand, as JSON.
 
-use crate::iso::iso;
+use crate::iso;
 use policy::{NameOverride, OverrideClients, OverrideEnd};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -9,9 +9,10 @@ use crate::control::{
 };
 use crate::model::{
     ApiProblem, CachePage, CachedSite, CachedUrl, ClientTrust, ConfigText, DeviceInfo,
-    DnsCacheInfo, InspectedInfo, ListInfo, ListUpdateOutcome, MadeItem, OriginInfo, OwnRules,
-    OwnRulesUpdate, PoolInfo, ProfileTable, ProgramInfo, ReloadOutcome, ReplayOutcome, SettingEdit,
-    StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpdatedList, UpstreamInfo, WhyAnswer,
+    DnsCacheInfo, InspectedInfo, ListInfo, ListOverlap, ListOverlaps, ListUpdateOutcome, MadeItem,
+    OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo, ProfileTable, ProgramInfo, ReloadOutcome,
+    ReplayOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpdatedList,
+    UpstreamInfo, WhyAnswer,
 };
 use crate::tests::Folder;
 use crate::{Admin, AdminParts, AdminToken, Settings};
@@ -67,6 +68,10 @@ impl ProgramControl for Program {
     }
     fn lists(&self) -> Vec<ListInfo> {
         vec![ListInfo { name: "starter".into(), ..ListInfo::default() }]
+    }
+    fn overlaps(&self, now: Now) -> ListOverlaps {
+        let list = ListOverlap { name: "starter".into(), names: 12, ..ListOverlap::default() };
+        ListOverlaps { counted_at: crate::iso(now.unix_ms), lists: vec![list] }
     }
     fn upstreams(&self) -> Vec<UpstreamInfo> {
         Vec::new()
@@ -363,7 +368,13 @@ impl House {
         }
         let answer = self.admin.answer(request, PEER.parse().unwrap()).await;
         let (parts, body) = answer.into_parts();
-        let body = body.collect().await.unwrap().to_bytes();
+        // A stream has no end to wait for.
+        let is_stream =
+            parts.headers.get("content-type").is_some_and(|it| it == "text/event-stream");
+        let body = match is_stream {
+            true => bytes::Bytes::new(),
+            false => body.collect().await.unwrap().to_bytes(),
+        };
         Answer { status: parts.status, headers: parts.headers, body }
     }
 

@@ -164,6 +164,27 @@ fn rows_are_found_by_part_of_name_url_and_client() {
 }
 
 #[test]
+fn whoever_waits_for_rows_is_told_when_they_are_stored() {
+    let folder = Folder::new();
+    let ledger = start(&folder, &Settings::default());
+    let mut newest = ledger.newest_row();
+    assert_eq!(*newest.borrow_and_update(), 0);
+    ledger.record(event("www.example", Action::Pass));
+    ledger.record(event("ads.example", Action::Block));
+    ledger.flush();
+    assert!(newest.has_changed().unwrap());
+    assert_eq!(*newest.borrow_and_update(), 2);
+    let news = ledger.new_rows(&RowFilter { after: Some(1), ..RowFilter::default() }, 10).unwrap();
+    assert_eq!((news.rows[0].subject.as_str(), news.newest), ("ads.example", 2));
+    ledger.flush();
+    assert!(!newest.has_changed().unwrap(), "nothing new, nothing told");
+    drop(ledger);
+    assert!(newest.has_changed().is_err(), "nobody waits for a ledger that is closed");
+    let again = start(&folder, &Settings::default());
+    assert_eq!(*again.newest_row().borrow(), 2);
+}
+
+#[test]
 fn pages_follow_one_another_without_a_gap() {
     let folder = Folder::new();
     let ledger = start(&folder, &Settings::default());

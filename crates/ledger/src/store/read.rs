@@ -1,24 +1,22 @@
 //! Questions to the store, each on a connection of its own that can only read.
 //!
-//! Charts read counts by the minute, tops the summaries of blocks; rows are read backwards from a
-//! number, through a bounded part of the log. A connection costs a tenth of a millisecond and is
+//! Charts read counts by the minute, tops the summaries of blocks, and rows are searched for by
+//! [`super::row_search`]. A connection costs a tenth of a millisecond and is
 //! never stale, even after a damaged file was replaced; each sees the store as it was at its first
 //! question, since blocks are joined and cut meanwhile. Called through [`crate::Ledger`].
 
-use super::block::decode::{BlockBody, BlockSummary, StoredRow, SummaryTexts};
-use super::block::{BLOCK_ROWS_MAX, code_bit};
+use super::block::decode::StoredRow;
 use super::block_view::BlockView;
-use super::bytes_of;
-use super::text_search::{FoundPlaces, TextSearch};
 use crate::codes::{CauseCode, LedgerCode};
 use crate::report::{
-    ClientActivity, ClientPage, LogRow, NamedCount, ReadError, ReportRange, ReportSeries,
-    ReportTotals, RowCause, RowFilter, RowPage, TopKind, TopLine,
+    ClientActivity, ClientPage, LogRow, NamedCount, NewRows, ReadError, ReportRange, ReportSeries,
+    ReportTotals, RowCause, RowPage, TopKind, TopLine,
 };
+use crate::row_filter::RowFilter;
 use crate::statistics::{StatisticsQuery, StatisticsReport};
 use crate::zone::LedgerZone;
 use crate::{LIMIT_MAX, SCAN_ROWS_MAX};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Result, named_params, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Result, params};
 use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -33,14 +31,6 @@ impl From<rusqlite::Error> for ReadError {
     fn from(error: rusqlite::Error) -> Self {
         Self(error.to_string())
     }
-}
-
-/// Rows of a block that are wanted: their numbers are below `before` and at least `floor`.
-struct WantedRows<'f> {
-    filter: &'f RowFilter,
-    before: i64,
-    floor: i64,
-    limit: usize,
 }
 
 impl LedgerReader {
@@ -136,57 +126,11 @@ impl LedgerReader {
     }
 
     pub(crate) fn rows(&self, filter: &RowFilter, limit: usize) -> Result<RowPage, ReadError> {
-        let oldest: Option<i64> =
-            self.connection.query_row("SELECT min(first) FROM blocks", [], |row| row.get(0))?;
-        let Some(oldest) = oldest else { return Ok(RowPage { rows: Vec::new(), next: None }) };
-        let end = super::next_row(&self.connection)?;
-        let before = filter.before.map_or(end, |it| i64::try_from(it).unwrap_or(i64::MAX).min(end));
-        let floor = before.saturating_sub(SCAN_ROWS_MAX as i64).max(oldest);
-        let limit = limit.clamp(1, LIMIT_MAX);
-        let rows = self.wanted_rows(&WantedRows { filter, before, floor, limit })?;
-        let reached = match rows.last() {
-            Some(last) if rows.len() == limit => last.id.cast_signed(),
-            Some(_) | None => floor,
-        };
-        let next = (reached > oldest).then(|| reached.cast_unsigned());
-        Ok(RowPage { rows, next })
+        super::row_search::page(&self.connection, filter, limit)
     }
 
-    /// The rows that are wanted, newest first, out of the blocks that may have them.
-    fn wanted_rows(&self, wanted: &WantedRows<'_>) -> Result<Vec<LogRow>> {
-        let mut search = TextSearch::new(&wanted.filter.text);
-        let mut bodies = self.connection.prepare("SELECT body FROM blocks WHERE first = ?1")?;
-        let mut blocks = self.connection.prepare(
-            "SELECT first, summary FROM blocks
-             WHERE first < :before AND first > :floor AND doors & :doors AND actions & :actions
-             ORDER BY first DESC",
-        )?;
-        let mut blocks = blocks.query(named_params! {
-            ":before": wanted.before,
-            // A block has no more rows, so none before this one reaches the floor.
-            ":floor": wanted.floor.saturating_sub(BLOCK_ROWS_MAX as i64),
-            ":doors": wanted.filter.door.map_or(-1, |door| code_bit(door.code()) as i64),
-            ":actions": wanted.filter.action.map_or(-1, |action| code_bit(action.code()) as i64),
-        })?;
-        let mut rows = Vec::new();
-        while let Some(row) = blocks.next()? {
-            let Some(texts) = SummaryTexts::read(bytes_of(row, 1)?) else { continue };
-            let found = match &mut search {
-                Some(search) => search.find(texts).map(|(summary, places)| (summary, Some(places))),
-                None => BlockSummary::read_words(texts).map(|summary| (summary, None)),
-            };
-            let Some((summary, places)) = found else { continue };
-            let first = row.get(0)?;
-            let mut body = bodies.query([first])?;
-            let Some(body) = body.next()? else { continue };
-            let Some(body) = BlockBody::read(bytes_of(body, 0)?) else { continue };
-            let block = BlockView { first, summary, body };
-            block.collect(wanted, places.as_ref(), &mut rows);
-            if rows.len() >= wanted.limit {
-                break;
-            }
-        }
-        Ok(rows)
+    pub(crate) fn new_rows(&self, filter: &RowFilter, limit: usize) -> Result<NewRows, ReadError> {
+        super::row_search::new_rows(&self.connection, filter, limit)
     }
 
     pub(crate) fn row(&self, id: u64) -> Result<Option<LogRow>, ReadError> {
@@ -256,30 +200,7 @@ impl LedgerReader {
 }
 
 impl BlockView<'_> {
-    /// Appends the rows that are wanted, newest first, up to the limit.
-    fn collect(
-        &self,
-        wanted: &WantedRows<'_>,
-        places: Option<&FoundPlaces>,
-        out: &mut Vec<LogRow>,
-    ) {
-        let stored: Vec<_> = self.body.rows().collect();
-        for (place, row) in stored.iter().enumerate().rev() {
-            let id = self.first + place as i64;
-            let in_range = id < wanted.before && id >= wanted.floor;
-            let asked_for = wanted.filter.door.is_none_or(|door| row.facts.door() == door)
-                && wanted.filter.action.is_none_or(|action| row.facts.action() == action)
-                && places.is_none_or(|places| places.has(row.client, row.word));
-            if in_range && asked_for {
-                out.extend(self.log_row(id, row));
-            }
-            if out.len() >= wanted.limit {
-                return;
-            }
-        }
-    }
-
-    fn log_row(&self, id: i64, row: &StoredRow) -> Option<LogRow> {
+    pub(super) fn log_row(&self, id: i64, row: &StoredRow) -> Option<LogRow> {
         let (subject, _) = self.summary.word(row.word)?;
         Some(LogRow {
             id: id.cast_unsigned(),

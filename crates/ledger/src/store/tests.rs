@@ -15,6 +15,8 @@ use vocab::{Action, Door, Now, Source};
 mod block_life;
 #[path = "tests/older.rs"]
 mod older;
+#[path = "tests/row_search.rs"]
+mod row_search;
 #[path = "tests/statistics.rs"]
 mod statistics;
 

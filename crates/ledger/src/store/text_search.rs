@@ -69,6 +69,11 @@ impl TextSearch {
 }
 
 impl FoundPlaces {
+    /// `true` for this word.
+    pub(super) fn has_word(&self, word: usize) -> bool {
+        self.words.get(word).copied().unwrap_or(false)
+    }
+
     /// `true` for a row with this client or this word.
     pub(super) fn has(&self, client: usize, word: usize) -> bool {
         let at = |places: &[bool], place: usize| places.get(place).copied().unwrap_or(false);

@@ -182,7 +182,7 @@ fn add_counts(connection: &Connection, batch: &RowBatch<'_>) -> Result<()> {
 }
 
 /// A host without its case.
-pub(super) fn lower(host: &str) -> Cow<'_, str> {
+pub(crate) fn lower(host: &str) -> Cow<'_, str> {
     if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
         host.to_ascii_lowercase().into()
     } else {
@@ -191,7 +191,7 @@ pub(super) fn lower(host: &str) -> Cow<'_, str> {
 }
 
 /// The host of a URL, without user, port and brackets; the whole text if it is none.
-pub(super) fn host_of(url: &str) -> &str {
+pub(crate) fn host_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);

@@ -10,6 +10,7 @@ use super::doors::{HTTP_DOORS, OpenDoors};
 use super::http::HttpListeners;
 use super::mint::BlockedNames;
 use super::overrides;
+use super::reverse_names::NamedDevices;
 use super::signer;
 use super::{RunningApp, RunningDoors};
 use crate::cli::CommandSetup;
@@ -25,7 +26,7 @@ use ledger::RuleTexts;
 use metrics_page::ReloadRecord;
 use origins::Dialer;
 use policy::Policy;
-use policy_lists::{RulesOrigin, Subscriptions};
+use policy_lists::{CountedOverlaps, RulesOrigin, Subscriptions};
 use program_log::{LogPart, part_log};
 use resolver::Resolver;
 use start_privileges::PrivilegedStart;
@@ -61,8 +62,8 @@ pub(super) fn start(
     let (ca, names) = (state.path().join("ca"), Arc::clone(&blocked_names));
     let signer = signer::open(&setup, plan, &ca, launcher, names, tables)?;
     let (trust, drain, tls) = (Arc::<TrustBook>::default(), Drain::new(), ClientTls::new());
-    let resolver =
-        Resolver::start(&plan.resolver_settings(), tls.clone()).map_err(|why| cannot(&why))?;
+    let resolver = Resolver::start(&plan.resolver_settings(), tls.clone());
+    let resolver = resolver.map_err(|why| cannot(&why))?;
     let cores = Arc::new(Cores::start(Cores::available()).map_err(|why| cannot(&why))?);
     let at_pixel = Arc::new(AtPixel::new(&policy, &trust, &drain));
     let app = Arc::new(RunningApp {
@@ -81,10 +82,12 @@ pub(super) fn start(
         blocked_names,
         trust,
         tls,
+        devices: NamedDevices::new(resolver.clone()),
         resolver,
         caches: CacheFiles::default(),
         reload_requested: Arc::default(),
         subscriptions: Subscriptions::default(),
+        overlaps: CountedOverlaps::default(),
         reloads: ReloadRecord::started(transport::clock::now().unix_secs()),
         compiling: Mutex::default(),
         replaying: Mutex::default(),
@@ -98,9 +101,7 @@ pub(super) fn start(
         dashboard: Arc::default(),
         running: Mutex::new(RunningDoors::empty(plan.clone())),
     });
-    if let Some(trouble) = trouble {
-        app.note_problem(trouble);
-    }
+    trouble.into_iter().for_each(|trouble| app.note_problem(trouble));
     app.restore_caches(plan);
     app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
     app.export(plan);
@@ -199,6 +200,7 @@ impl RunningApp {
             self.running.lock().unwrap_or_else(PoisonError::into_inner).warnings.clone();
         warnings.extend(self.privileges.notes.iter().cloned());
         warnings.extend(self.subscriptions.warnings());
+        warnings.extend(self.devices.troubles());
         warnings.extend(self.problems().iter().cloned());
         warnings
     }

@@ -125,6 +125,10 @@ impl ProgramControl for ControlHandle {
             .collect()
     }
 
+    fn overlaps(&self, now: Now) -> model::ListOverlaps {
+        self.0.overlaps.of(self.0.policy.load_full().rules(), now)
+    }
+
     fn upstreams(&self) -> Vec<UpstreamInfo> {
         self.0
             .resolver

@@ -33,6 +33,7 @@ mod profile_order;
 mod profiles;
 mod reload;
 mod replaying;
+mod reverse_names;
 pub(crate) mod scripts;
 mod settings;
 mod shared_tables;
@@ -63,8 +64,9 @@ use http::HttpListeners;
 use ledger::Ledger;
 use metrics_page::ReloadRecord;
 use policy::Policy;
-use policy_lists::Subscriptions;
+use policy_lists::{CountedOverlaps, Subscriptions};
 use resolver::Resolver;
+use reverse_names::NamedDevices;
 use start_privileges::StartPrivileges;
 use state_folder::StateDir;
 use std::net::SocketAddr;
@@ -110,6 +112,10 @@ pub(crate) struct RunningApp {
     /// Told when something inside the program wants a reload: a list that was fetched.
     reload_requested: Arc<Notify>,
     subscriptions: Subscriptions,
+    /// Names of devices that are no local records.
+    devices: NamedDevices,
+    /// Overlaps of the lists, as they were counted last.
+    overlaps: CountedOverlaps,
     /// The files of the configuration, and what was changed in them.
     history: ChangeHistory,
     /// How reloads ended.

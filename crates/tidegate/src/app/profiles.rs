@@ -9,13 +9,14 @@ use admin::model::{DeviceInfo, ListChoice, MadeItem, ProfileTable, ReloadOutcome
 use admin::{ChangeAuthor, ItemChange, ItemKind, ProfileChange, SettingsRefusal};
 use config::{MadeChange, MadeItems, MadeSettings, Plan};
 use config_history::revision;
+use device_names::{AskedDevice, DeviceFacts, NameSource};
 use policy::{ClientIdentity, ClientSettings};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
-use vocab::{LinkInfoNeeds, MacAddress, Now};
+use vocab::{LinkInfo, LinkInfoNeeds, MacAddress, Now};
 
 impl RunningApp {
     /// Profiles and groups as they are in force.
@@ -62,18 +63,30 @@ impl RunningApp {
     /// The devices with these addresses, as far as they are known.
     pub(super) fn devices(&self, clients: &[IpAddr], now: Now) -> Vec<DeviceInfo> {
         let needs = LinkInfoNeeds { mac: true, interface: false };
-        let (policy, names) = (self.policy.load(), local_names(&self.plan()));
-        let device = |client: &IpAddr| {
-            let link = transport::neighbours::of(needs, *client, || None, now);
+        let (policy, plan) = (self.policy.load(), self.plan());
+        let names = local_names(&plan);
+        let links: Vec<_> = clients
+            .iter()
+            .map(|client| transport::neighbours::of(needs, *client, || None, now))
+            .collect();
+        let asked = clients.iter().zip(&links);
+        let asked = asked.map(|(client, link)| AskedDevice { address: *client, mac: link.mac });
+        let asked: Vec<_> = asked.collect();
+        let facts = self.devices.facts(&plan, self.state.path(), &asked, now);
+        let device = |((client, link), facts): ((&IpAddr, LinkInfo), DeviceFacts)| {
             let who: ClientIdentity<'_> = link.into();
+            let own = names.get(client).map(|name| (name.clone(), NameSource::Local));
+            let (name, source) = own.or(facts.name).unzip();
             DeviceInfo {
-                name: names.get(client).cloned(),
+                name,
+                name_source: source.map(|source| source.as_str().into()),
                 mac: link.mac.map(|mac| mac.to_string()),
                 mac_random: link.mac.is_some_and(MacAddress::is_local),
+                maker: facts.maker,
                 profile: policy.profile_of(*client, Some(&who)).to_owned(),
             }
         };
-        clients.iter().map(device).collect()
+        clients.iter().zip(links).zip(facts).map(device).collect()
     }
 }
 

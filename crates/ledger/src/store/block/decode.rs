@@ -154,6 +154,11 @@ impl<'b> BlockBody<'b> {
         })
     }
 
+    /// Of each rule, true if it stands in this list.
+    pub(in crate::store) fn rules_of(&self, list: &str) -> Vec<bool> {
+        self.rules.iter().map(|rule| rule.list == list).collect()
+    }
+
     /// A rule that a row names.
     pub(in crate::store) fn rule(&self, place: usize) -> Option<RuleText<'b>> {
         self.rules.get(place).copied()

@@ -1,7 +1,7 @@
 //! Times as ISO 8601 in UTC with milliseconds: `2026-11-21T12:00:00.000Z`.
 //!
 //! Days are turned into dates by Howard Hinnant's `civil_from_days`, whose years begin in March.
-//! Used wherever the API shows a time.
+//! Used wherever a time is shown to programs.
 
 /// Milliseconds since 1970 as text.
 pub fn iso(unix_ms: u64) -> String {

@@ -1,0 +1,32 @@
+//! Rows of the request log, found by a filter.
+//!
+//! Called by the routes of the log, for pages and for files.
+
+use super::ApiState;
+use ledger::{ReadError, RowFilter, RowPage};
+use vocab::RequestNumber;
+
+/// A page of the rows that a filter finds.
+pub(super) fn page(app: &ApiState, filter: &RowFilter, limit: usize) -> Result<RowPage, ReadError> {
+    match numbered(app, filter, limit)? {
+        Some(page) => Ok(page),
+        None => app.ledger.rows(filter, limit),
+    }
+}
+
+/// The rows of a request's number, if the filter is one and there are such rows: the number that a
+/// block page shows is the request's moment, and stands in no column.
+fn numbered(
+    app: &ApiState,
+    filter: &RowFilter,
+    limit: usize,
+) -> Result<Option<RowPage>, ReadError> {
+    let Ok(number) = filter.text.parse::<RequestNumber>() else { return Ok(None) };
+    if filter.before.is_some() {
+        return Ok(None);
+    }
+    let mut rows = app.ledger.rows_at(number.unix_ms())?;
+    rows.retain(|row| filter.fits_but_text(row));
+    rows.truncate(limit);
+    Ok((!rows.is_empty()).then_some(RowPage { rows, next: None }))
+}
