@@ -3,7 +3,7 @@
 //!
 //! Part of [`crate::walls`].
 
-use crate::bans::TLS;
+use crate::bans::{HTTP, RUN_TIME, TLS};
 use crate::wall::{Purity, Wall};
 
 /// Crates below the doors, which all of them may name.
@@ -67,6 +67,9 @@ pub(crate) const BELOW_ADMIN: &[&str] = &[
     "ledger",
     "api-examples",
     "request-rows",
+    "bypass-radar",
+    "page-visits",
+    "first-run-api",
     "durable-file",
     "passwords",
     "accounts",
@@ -75,6 +78,59 @@ pub(crate) const BELOW_ADMIN: &[&str] = &[
     "transport",
     "http-engine",
 ];
+
+/// The first run on a machine.
+pub(crate) const FIRST_RUN: Wall = Wall {
+    name: "first-run",
+    folder: "crates/first-run",
+    floor: 4,
+    may: &["vocab", "config", "config-history", "admin", "diagnosis", "transport", "door-pixel"],
+    never: &[RUN_TIME, TLS, HTTP],
+    purity: Purity::Free,
+};
+
+/// Lists of a configuration.
+pub(crate) const POLICY_LISTS: Wall = Wall {
+    name: "policy-lists",
+    folder: "crates/policy-lists",
+    floor: 4,
+    may: &[
+        "vocab",
+        "policy",
+        "signer",
+        "transport",
+        "resolver",
+        "origins",
+        "fetch",
+        "command-output",
+        "door-dns",
+        "config",
+        "admin",
+        "state-folder",
+    ],
+    never: &[TLS, HTTP],
+    purity: Purity::Free,
+};
+
+/// Privileges at the start.
+pub(crate) const START_PRIVILEGES: Wall = Wall {
+    name: "start-privileges",
+    folder: "crates/start-privileges",
+    floor: 4,
+    may: &[
+        "vocab",
+        "sandbox",
+        "signer",
+        "transport",
+        "command-output",
+        "door-dns",
+        "door-web",
+        "config",
+        "admin",
+    ],
+    never: &[RUN_TIME, TLS, HTTP],
+    purity: Purity::Free,
+};
 
 /// The five, which must not name one another.
 pub(crate) const DOORS: &[&str] =
@@ -118,6 +174,7 @@ pub(crate) const PROGRAM: &[&str] = &[
     "control-client",
     "metrics-page",
     "diagnosis",
+    "first-run",
     "state-archive",
     "state-folder",
     "policy-lists",

@@ -4,7 +4,7 @@
 //! two against each other, by [`crate::fences`].
 
 use crate::bans::{CHANCE, CLOCK, HTTP, LOGGING, PURE, RUN_TIME, SERDE, SERVERS, SYSTEM, TLS};
-use crate::door_walls::{BELOW_ADMIN, PROGRAM, door};
+use crate::door_walls::{BELOW_ADMIN, FIRST_RUN, POLICY_LISTS, PROGRAM, START_PRIVILEGES, door};
 use crate::wall::{Purity, Wall, pure, system};
 
 /// The crate that tests alone name.
@@ -212,6 +212,19 @@ pub(crate) const WALLS: &[Wall] = &[
         &["vocab", "settings", "http-freshness", "disk-store"],
         &[TLS, LOGGING, SERVERS],
     ),
+    pure("first-run-api", "crates/first-run-api", &[]),
+    system(
+        "bypass-radar",
+        "crates/bypass-radar",
+        &["vocab", "ledger"],
+        &[RUN_TIME, SYSTEM, CLOCK, TLS, HTTP, LOGGING, SERVERS],
+    ),
+    system(
+        "page-visits",
+        "crates/page-visits",
+        &["vocab", "policy", "ledger"],
+        &[RUN_TIME, SYSTEM, CLOCK, TLS, HTTP, LOGGING, SERVERS],
+    ),
     system(
         "replay",
         "crates/replay",
@@ -416,6 +429,7 @@ pub(crate) const WALLS: &[Wall] = &[
         never: &[TLS],
         purity: Purity::Free,
     },
+    FIRST_RUN,
     Wall {
         name: "metrics-page",
         folder: "crates/metrics-page",
@@ -439,45 +453,8 @@ pub(crate) const WALLS: &[Wall] = &[
         never: &[RUN_TIME, TLS, HTTP],
         purity: Purity::Free,
     },
-    Wall {
-        name: "policy-lists",
-        folder: "crates/policy-lists",
-        floor: 4,
-        may: &[
-            "vocab",
-            "policy",
-            "signer",
-            "transport",
-            "resolver",
-            "origins",
-            "fetch",
-            "command-output",
-            "door-dns",
-            "config",
-            "admin",
-            "state-folder",
-        ],
-        never: &[TLS, HTTP],
-        purity: Purity::Free,
-    },
-    Wall {
-        name: "start-privileges",
-        folder: "crates/start-privileges",
-        floor: 4,
-        may: &[
-            "vocab",
-            "sandbox",
-            "signer",
-            "transport",
-            "command-output",
-            "door-dns",
-            "door-web",
-            "config",
-            "admin",
-        ],
-        never: &[RUN_TIME, TLS, HTTP],
-        purity: Purity::Free,
-    },
+    POLICY_LISTS,
+    START_PRIVILEGES,
     Wall {
         name: "tidegate",
         folder: "crates/tidegate",

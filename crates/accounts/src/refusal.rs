@@ -26,6 +26,8 @@ pub enum AccountRefusal {
     BadPassword,
     /// Users enough.
     TooMany,
+    /// Nobody could administer any more, while there are users.
+    LastAdministrator,
     /// No secret was shown, or another one meanwhile.
     NoOffer,
     /// A code that is not of the secret that was shown.
@@ -58,6 +60,9 @@ impl fmt::Display for AccountRefusal {
                 PASSWORD_LENGTHS.end()
             ),
             Self::TooMany => write!(f, "there are {USERS_MAX} users, and no more can be added"),
+            Self::LastAdministrator => {
+                f.write_str("this is the last administrator among the users")
+            }
             Self::NoOffer => f.write_str("no secret was shown that could be confirmed"),
             Self::WrongCode => f.write_str("this is not the code of the authenticator"),
             Self::UnknownToken => f.write_str("there is no such token"),

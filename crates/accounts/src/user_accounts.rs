@@ -198,12 +198,16 @@ impl UserAccounts {
     /// Changes a user. Hashes and writes.
     pub fn update(&self, name: &str, change: &UserChange) -> Result<(), AccountRefusal> {
         let password = change.password.as_deref().map(hashed).transpose()?;
-        self.alter(name, |user| {
+        let name = name.to_ascii_lowercase();
+        self.change_guarded(|users| {
+            let user = users.iter_mut().find(|it| it.name == name);
+            let user = user.ok_or(AccountRefusal::UnknownUser)?;
             user.role = change.role.unwrap_or(user.role);
             user.password = password.or(user.password.take());
             if change.totp == Some(TotpChange::Off) {
                 user.totp = None;
             }
+            Ok(())
         })
     }
 
@@ -211,7 +215,7 @@ impl UserAccounts {
     pub fn remove(&self, name: &str) -> Result<(), AccountRefusal> {
         let name = name.to_ascii_lowercase();
         lock(&self.offers).remove(&name);
-        self.change(|users| {
+        self.change_guarded(|users| {
             let before = users.len();
             users.retain(|it| it.name != name);
             if users.len() < before { Ok(()) } else { Err(AccountRefusal::UnknownUser) }
@@ -283,6 +287,23 @@ impl UserAccounts {
         self.change(|users| {
             let user = users.iter_mut().find(|it| it.name == name);
             edit(user.ok_or(AccountRefusal::UnknownUser)?);
+            Ok(())
+        })
+    }
+
+    /// The same, unless it leaves users of whom none is an administrator, where one was.
+    fn change_guarded(
+        &self,
+        edit: impl FnOnce(&mut StoredUsers) -> Result<(), AccountRefusal>,
+    ) -> Result<(), AccountRefusal> {
+        self.change(|users| {
+            let has_one =
+                |users: &StoredUsers| users.iter().any(|it| it.role == UserRole::Administrator);
+            let is_guarded = has_one(users);
+            edit(users)?;
+            if is_guarded && !users.is_empty() && !has_one(users) {
+                return Err(AccountRefusal::LastAdministrator);
+            }
             Ok(())
         })
     }

@@ -6,10 +6,12 @@
 
 mod audit;
 pub(crate) mod audited;
+mod bypass;
 pub(crate) mod changes;
 mod clients;
 mod configuration;
 pub(crate) mod counts;
+mod first_run;
 pub(crate) mod health;
 pub(crate) mod list_changes;
 mod live_rows;
@@ -17,6 +19,7 @@ mod me;
 mod notes;
 mod origins;
 pub(crate) mod overrides;
+mod pages;
 pub(crate) mod pools;
 pub(crate) mod profiles;
 mod replay;
@@ -37,6 +40,7 @@ pub(crate) mod why;
 pub(crate) use crate::api_request::ApiRequest;
 use crate::configuration::ConfigurationFiles;
 use crate::control::ProgramControl;
+use crate::first_run::FirstRunDesk;
 use crate::gate::AuthGate;
 use crate::one_time_tokens::OneTimeTokens;
 use crate::refused::ApiRefusal;
@@ -59,6 +63,7 @@ const QUESTIONS_MAX: usize = 4;
 pub(crate) struct ApiState {
     pub(crate) control: Arc<dyn ProgramControl>,
     pub(crate) configuration: Arc<dyn ConfigurationFiles>,
+    pub(crate) first_run: Arc<dyn FirstRunDesk>,
     pub(crate) ledger: Ledger,
     pub(crate) gate: AuthGate,
     pub(crate) clock: fn() -> Now,
@@ -74,6 +79,7 @@ impl ApiState {
     pub(crate) fn new(
         control: Arc<dyn ProgramControl>,
         configuration: Arc<dyn ConfigurationFiles>,
+        first_run: Arc<dyn FirstRunDesk>,
         ledger: Ledger,
         gate: AuthGate,
         sign_on: Option<SignOnDesk>,
@@ -82,7 +88,18 @@ impl ApiState {
         let questions = Arc::new(Semaphore::new(QUESTIONS_MAX));
         let once = OneTimeTokens::default();
         let live = LivePlaces::default();
-        Self { control, configuration, ledger, gate, clock, once, sign_on, live, questions }
+        Self {
+            control,
+            configuration,
+            first_run,
+            ledger,
+            gate,
+            clock,
+            once,
+            sign_on,
+            live,
+            questions,
+        }
     }
 
     /// Runs what may block on a thread made for that.
@@ -188,6 +205,8 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(state::trust))
         .routes(routes!(clients::clients))
         .routes(routes!(clients::activity))
+        .routes(routes!(bypass::bypass))
+        .routes(routes!(pages::pages))
         .routes(routes!(profiles::profiles, profiles::set_profile))
         .routes(routes!(profiles::remove_profile))
         .routes(routes!(profiles::set_group))
@@ -198,6 +217,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(settings::setting))
         .routes(routes!(settings::change_settings))
         .merge(configuration::routes())
+        .merge(first_run::routes())
         .routes(routes!(changes::update_lists))
         .routes(routes!(changes::pause))
         .routes(routes!(changes::resume))

@@ -6,7 +6,7 @@ use crate::sender::RequestOrigin;
 use axum::extract::FromRequestParts;
 use http::StatusCode;
 use http::request::Parts;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use vocab::Now;
 
 /// Client, moment, protocol and sender of a request: put beside it by the guard.
@@ -17,6 +17,8 @@ pub(crate) struct ApiRequest {
     pub(crate) scheme: AdminScheme,
     /// A person, our own page or a page of another site, as far as its fields tell.
     pub(crate) sender: RequestOrigin,
+    /// Listener that it came to, where there are several.
+    pub(crate) listener: Option<SocketAddr>,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for ApiRequest {

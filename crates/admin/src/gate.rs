@@ -12,6 +12,7 @@ use crate::refused::ApiRefusal;
 use http::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, ORIGIN};
 use http::{Method, StatusCode, Uri};
 use std::net::IpAddr;
+use std::sync::{PoisonError, RwLock};
 use vocab::DomainName;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -19,33 +20,42 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The gate.
 pub(crate) struct AuthGate {
     pub(crate) credentials: CredentialStore,
+    names: RwLock<OwnNames>,
+}
+
+/// Addresses and names that browsers may call us by.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OwnNames {
     /// Addresses that are listened on.
-    listening: Vec<IpAddr>,
-    hosts: Vec<DomainName>,
+    pub(crate) listening: Vec<IpAddr>,
+    pub(crate) hosts: Vec<DomainName>,
 }
 
 impl AuthGate {
     /// The gate of the listeners at these addresses, under these names.
-    pub(crate) fn new(
-        credentials: CredentialStore,
-        listening: Vec<IpAddr>,
-        hosts: Vec<DomainName>,
-    ) -> Self {
-        Self { credentials, listening, hosts }
+    pub(crate) fn new(credentials: CredentialStore, names: OwnNames) -> Self {
+        Self { credentials, names: RwLock::new(names) }
+    }
+
+    /// Takes other addresses and names.
+    pub(crate) fn set_names(&self, names: OwnNames) {
+        *self.names.write().unwrap_or_else(PoisonError::into_inner) = names;
     }
 
     /// Returns whether the request calls us by a name of ours.
     pub(crate) fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiRefusal> {
         let authority = host_of(uri, headers).unwrap_or_default();
         let host = bare_host(authority);
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
         let known = if let Ok(address) = host.parse::<IpAddr>() {
             // A page cannot rebind an address; but one that is not ours is not meant for us.
             let is_ours = |own: &IpAddr| own.is_unspecified() || *own == address;
-            address.is_loopback() || self.listening.iter().any(is_ours)
+            address.is_loopback() || names.listening.iter().any(is_ours)
         } else {
             let own = |name: &DomainName| name.as_str().eq_ignore_ascii_case(host);
-            host.eq_ignore_ascii_case("localhost") || self.hosts.iter().any(own)
+            host.eq_ignore_ascii_case("localhost") || names.hosts.iter().any(own)
         };
+        drop(names);
         if known {
             return Ok(());
         }

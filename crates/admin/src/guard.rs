@@ -18,7 +18,7 @@ use http::header::{
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -27,6 +27,7 @@ use tokio::sync::watch;
 pub(crate) struct PeerInfo {
     pub(crate) address: IpAddr,
     pub(crate) scheme: AdminScheme,
+    pub(crate) listener: Option<SocketAddr>,
 }
 
 /// The end of a connection, for answers that would go on after it was asked to close: its sender is
@@ -34,14 +35,13 @@ pub(crate) struct PeerInfo {
 #[derive(Clone)]
 pub(crate) struct ConnectionEnd(pub(crate) watch::Receiver<()>);
 
-const FIELDS: [(HeaderName, HeaderValue); 7] = [
-    (
-        CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static(
-            "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; \
-             form-action 'self'; object-src 'none'",
-        ),
-    ),
+/// The content security policy, before and after sources of pictures besides our own.
+const POLICY: [&str; 2] = [
+    "default-src 'self'; img-src 'self' data:",
+    "; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src 'none'",
+];
+
+const FIELDS: [(HeaderName, HeaderValue); 6] = [
     (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
     (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
@@ -65,11 +65,16 @@ pub(crate) async fn guard_request(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let nobody = PeerInfo { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), scheme: AdminScheme::Http };
-    let PeerInfo { address: client, scheme } =
+    let nobody = PeerInfo {
+        address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        scheme: AdminScheme::Http,
+        listener: None,
+    };
+    let PeerInfo { address: client, scheme, listener } =
         request.extensions().get().copied().unwrap_or(nobody);
     let sender = RequestOrigin::of(request.headers(), host_field(request.headers()), scheme);
-    request.extensions_mut().insert(ApiRequest { client, now: (app.clock)(), scheme, sender });
+    let now = (app.clock)();
+    request.extensions_mut().insert(ApiRequest { client, now, scheme, sender, listener });
     let (uri, headers) = (request.uri(), request.headers());
     let allowed = app
         .gate
@@ -79,7 +84,8 @@ pub(crate) async fn guard_request(
         Ok(()) => next.run(request).await,
         Err(refused) => refused.into_response(),
     };
-    harden(response.headers_mut());
+    let picture = app.first_run.check_url();
+    harden(response.headers_mut(), picture.as_deref().map(String::as_str));
     response
 }
 
@@ -117,16 +123,25 @@ pub(crate) async fn no_pages(request: Request, next: Next) -> Response {
     } else {
         next.run(request).await
     };
-    harden(response.headers_mut());
+    harden(response.headers_mut(), None);
     response
 }
 
-fn harden(headers: &mut HeaderMap) {
+/// Fields that every answer has. `picture` is the one address besides our own that pages of ours
+/// may load a picture from.
+fn harden(headers: &mut HeaderMap, picture: Option<&str>) {
     for (name, value) in FIELDS {
         // A page without scripts has stricter words of its own for these two.
-        let may_be_set = name == CONTENT_SECURITY_POLICY || name == REFERRER_POLICY;
-        if !(may_be_set && headers.contains_key(&name)) {
+        if !(name == REFERRER_POLICY && headers.contains_key(&name)) {
             headers.insert(name, value);
+        }
+    }
+    if !headers.contains_key(CONTENT_SECURITY_POLICY) {
+        let [begin, end] = POLICY;
+        let picture = picture.map(|url| format!(" {url}")).unwrap_or_default();
+        // An address of ours is written in letters that a field may have.
+        if let Ok(policy) = HeaderValue::try_from(format!("{begin}{picture}{end}")) {
+            headers.insert(CONTENT_SECURITY_POLICY, policy);
         }
     }
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

@@ -17,6 +17,7 @@ mod console_settings;
 mod control;
 mod credentials;
 mod failed_logins;
+mod first_run;
 mod gate;
 mod guard;
 mod https_settings;
@@ -47,6 +48,7 @@ pub use control::{
     ListChange, NotReady, OverrideKey, PoolChange, PoolServerChange, ProfileChange, ProgramControl,
     ReplayOrder, SettingsRefusal, TriedChange, WhyQuestion,
 };
+pub use first_run::FirstRunDesk;
 pub use https_settings::HttpsSettings;
 pub use serve::{Admin, AdminParts};
 pub use setup::{ConfigEdits, Settings};

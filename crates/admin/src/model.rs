@@ -16,6 +16,7 @@ mod lists;
 mod notes;
 mod origins;
 mod overrides;
+mod pages;
 mod pools;
 mod profiles;
 mod replay;
@@ -25,10 +26,10 @@ mod stores;
 mod why;
 
 pub use self::accounts::{
-    AuditLine, AuditTable, AuditWords, CallerInfo, CodeSent, NewToken, NewUser, PasswordChange,
-    PasswordSent, RecoveryCodes, SessionInfo, SessionRemoval, SessionTable, SignInOffer,
-    SignOnOffer, TokenMade, TokenName, TokenTable, TotpInfo, UserEdit, UserLine, UserName,
-    UserTable,
+    AuditLine, AuditTable, AuditWords, CallerInfo, CodeSent, LoginRequest, NewToken, NewUser,
+    PasswordChange, PasswordSent, RecoveryCodes, SessionInfo, SessionRemoval, SessionTable,
+    SignInOffer, SignOnOffer, TokenMade, TokenName, TokenTable, TotpInfo, UserEdit, UserLine,
+    UserName, UserTable,
 };
 pub use self::cache_index::{
     CacheIndex, CachePage, CacheQuery, CachedResponse, CachedSite, CachedUrl,
@@ -54,6 +55,7 @@ pub use self::overrides::{
     AllowList, BlockList, EVERY_NAME, EndOverrideRequest, OverrideInfo, OverrideMinutes,
     OverrideRequest, OverrideWords,
 };
+pub use self::pages::{PageDetails, PageTable};
 pub use self::pools::{
     NewServer, PoolChangeRequest, PoolInfo, PoolList, PoolName, PoolResolve, PoolServer,
     PoolServersRequest, ServerRequest,
@@ -69,8 +71,14 @@ pub use self::statistics::{
 };
 pub use self::stores::{StoreDisk, StoreInfo, StoreList, TakeBackRequest, TakenBack};
 pub use self::why::{GatewayWhy, RuleMatch, WhyAnswer, WhyQuery};
+pub use first_run_api::{
+    AskingDevice, FirstList, FirstRunInfo, FirstRunOutcome, FirstRunQuery, FirstRunRequest,
+    OwnAddress, PixelAddress, PortInfo, UpstreamChoice, WaitingChange,
+};
 pub use request_rows::{RequestPage, RequestRow, RuleInfo};
 
+pub use bypass_radar::{BypassDevice, BypassName, BypassQuery, BypassSignal, BypassTable};
+pub use page_visits::{PageRule, PageVisit, PagesQuery, VisitedHost};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -390,18 +398,4 @@ pub struct PurgeRequest {
 pub struct PurgeOutcome {
     /// Answers that were forgotten, in all caches together.
     pub answers: u64,
-}
-
-/// Holds what to log in with: the token, or a user's name and password.
-#[derive(Clone, Default, Deserialize, ToSchema)]
-#[serde(default)]
-pub struct LoginRequest {
-    /// The token: the text of `admin.token` in the state folder.
-    pub token: Option<String>,
-    /// Name of a user.
-    pub user: Option<String>,
-    /// The user's password.
-    pub password: Option<String>,
-    /// Code of the user's authenticator or a recovery code, where two-step sign-in is on.
-    pub code: Option<String>,
 }

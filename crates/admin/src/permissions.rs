@@ -4,7 +4,8 @@ use accounts::UserRole;
 use http::Method;
 
 /// Pages that are not for everybody's eyes, with what lies below them.
-const SECRET: [&str; 4] = ["/api/inspected", "/api/users", "/api/audit", "/api/configuration"];
+const SECRET: [&str; 5] =
+    ["/api/inspected", "/api/users", "/api/audit", "/api/configuration", "/api/first-run"];
 
 /// Changes for everybody: of what is one's own, or of nothing.
 const OWN: [&str; 8] = [
@@ -72,6 +73,8 @@ mod tests {
             (Method::GET, "/api/inspected", UserRole::Administrator),
             (Method::GET, "/api/configuration/history/3", UserRole::Administrator),
             (Method::GET, "/api/usersx", UserRole::Viewer),
+            (Method::GET, "/api/first-run", UserRole::Administrator),
+            (Method::POST, "/api/first-run/confirm", UserRole::Administrator),
             (Method::POST, "/api/me/password", UserRole::Viewer),
             (Method::POST, "/api/pause", UserRole::Operator),
             (Method::PUT, "/api/rules", UserRole::Operator),

@@ -11,7 +11,8 @@ use crate::assets;
 use crate::configuration::ConfigurationFiles;
 use crate::control::ProgramControl;
 use crate::credentials::CredentialStore;
-use crate::gate::AuthGate;
+use crate::first_run::FirstRunDesk;
+use crate::gate::{AuthGate, OwnNames};
 use crate::guard::{self, ConnectionEnd, PeerInfo};
 use crate::page;
 use crate::refused::ApiRefusal;
@@ -28,7 +29,7 @@ use http_engine::{Body, HttpVersions, Incoming, Limits, ServeError};
 use ledger::Ledger;
 use single_sign_on::{ProviderTransport, SignOnSettings};
 use std::convert::Infallible;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
@@ -46,6 +47,8 @@ pub struct AdminParts {
     pub control: Arc<dyn ProgramControl>,
     /// The configuration's files.
     pub configuration: Arc<dyn ConfigurationFiles>,
+    /// The first run, and changes that wait for confirmation.
+    pub first_run: Arc<dyn FirstRunDesk>,
     /// The ledger.
     pub ledger: Ledger,
     /// The token.
@@ -64,30 +67,27 @@ pub struct AdminParts {
 #[derive(Clone)]
 pub struct Admin {
     router: Router,
+    app: Arc<ApiState>,
     /// The metrics page and health, for the listener that has nothing else.
     scraped: Router,
     /// Protocol of the connections that are served.
     scheme: AdminScheme,
+    /// Listener that they came to.
+    listener: Option<SocketAddr>,
 }
 
 impl Admin {
     /// Puts the routes together. Files of the state folder that cannot be understood are told of.
     pub fn new(settings: &Settings, parts: AdminParts) -> (Self, Vec<String>) {
-        let https = settings.https.as_ref();
-        let names = https.into_iter().flat_map(|https| &https.names);
         let sign_on = settings.single_sign_on.as_ref();
-        let public = sign_on.and_then(SignOnSettings::public_name);
-        let listed = settings.hosts.iter().chain(names).map(|host| host.0.clone());
-        let hosts = listed.chain(public).collect();
-        let secured = https.map(|https| https.listen.ip());
-        let listening = std::iter::once(settings.listen.ip()).chain(secured).collect();
         let now = (parts.clock)();
         let (credentials, troubles) =
             CredentialStore::open(&parts.state_dir, parts.token, parts.metrics_token, now);
-        let gate = AuthGate::new(credentials, listening, hosts);
+        let gate = AuthGate::new(credentials, own_names(&[settings]));
         let desk = sign_on.zip(parts.provider).map(|(it, provider)| SignOnDesk::new(it, provider));
-        let AdminParts { control, configuration, ledger, clock, .. } = parts;
-        let app = Arc::new(ApiState::new(control, configuration, ledger, gate, desk, clock));
+        let AdminParts { control, configuration, first_run, ledger, clock, .. } = parts;
+        let app = ApiState::new(control, configuration, first_run, ledger, gate, desk, clock);
+        let app = Arc::new(app);
         let (guarded, mut description) = api::guarded().split_for_parts();
         let (open, open_description) = api::open().split_for_parts();
         description.merge(open_description);
@@ -111,8 +111,20 @@ impl Admin {
             .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
             .layer(map_response(as_json))
             .layer(from_fn_with_state(app.clone(), guard::guard_request))
-            .with_state(app);
-        (Self { router, scraped, scheme: AdminScheme::Http }, troubles)
+            .with_state(Arc::clone(&app));
+        (Self { router, app, scraped, scheme: AdminScheme::Http, listener: None }, troubles)
+    }
+
+    /// Takes the addresses and names of these settings, those of all of them: while a change of
+    /// them waits there are two.
+    pub fn take_names(&self, settings: &[&Settings]) {
+        self.app.gate.set_names(own_names(settings));
+    }
+
+    /// The same for connections to this listener.
+    #[must_use]
+    pub fn at_listener(self, address: SocketAddr) -> Self {
+        Self { listener: Some(address), ..self }
     }
 
     /// The pages of `admin.metrics_listen`: the metrics page and health, without a token.
@@ -134,7 +146,11 @@ impl Admin {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let mut request = request.map(axum::body::Body::new);
-        request.extensions_mut().insert(PeerInfo { address: client, scheme: self.scheme });
+        request.extensions_mut().insert(PeerInfo {
+            address: client,
+            scheme: self.scheme,
+            listener: self.listener,
+        });
         let answered: Result<_, Infallible> = self.router.clone().call(request).await;
         match answered {
             Ok(response) => response.map(Body::boxed),
@@ -162,6 +178,21 @@ impl Admin {
         };
         http_engine::serve(stream, HttpVersions::Http1, Limits::default(), stop, answer).await
     }
+}
+
+/// Addresses and names that browsers may call us by.
+fn own_names(all: &[&Settings]) -> OwnNames {
+    let mut names = OwnNames::default();
+    for settings in all {
+        let https = settings.https.as_ref();
+        let secured = https.into_iter().flat_map(|https| &https.names);
+        let public = settings.single_sign_on.as_ref().and_then(SignOnSettings::public_name);
+        let listed = settings.hosts.iter().chain(secured).map(|host| host.0.clone());
+        names.hosts.extend(listed.chain(public));
+        let secured = https.map(|https| https.listen.ip());
+        names.listening.extend(std::iter::once(settings.listen.ip()).chain(secured));
+    }
+    names
 }
 
 /// Everything that is no route: the dashboard's files, and logging in by address.
@@ -211,6 +242,8 @@ mod configuration_tests;
 #[cfg(test)]
 mod files_house;
 #[cfg(test)]
+mod first_run_tests;
+#[cfg(test)]
 mod health_tests;
 #[cfg(test)]
 mod house;
@@ -222,6 +255,8 @@ mod order_tests;
 mod override_tests;
 #[cfg(test)]
 mod pool_tests;
+#[cfg(test)]
+mod radar_tests;
 #[cfg(test)]
 mod row_tests;
 #[cfg(test)]

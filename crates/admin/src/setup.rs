@@ -20,7 +20,9 @@ const HOSTS_MAX: usize = 64;
 pub struct Settings {
     /// Where to listen, as address and port; HTTP without TLS. Default 127.0.0.1:9053: only this
     /// machine. Elsewhere passwords and tokens cross the network in clear: see `https`.
-    /// With port 0 the system picks one at each start; the file `admin.address` says which.
+    /// With port 0 the system picks one at each start; the file `admin.address` says which. A
+    /// reload takes another one; changed in the dashboard, the old one stays beside it until the
+    /// change is confirmed from the new one, and a change that is not is taken back after a minute.
     pub listen: Text<SocketAddr>,
     /// The same over HTTPS, for other machines: a mapping with `listen`, and `names` or
     /// `certificate` and `key`. It is opened at the start. Default: none.

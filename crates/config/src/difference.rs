@@ -15,6 +15,9 @@ const SHOWN_BYTES_MAX: usize = 200;
 /// Sections and settings that hold from the start to the end of a process.
 const FROM_THE_START: [&str; 5] = ["admin", "user", "group", "landlock", "state_dir"];
 
+/// Settings of those that a reload takes all the same.
+const TAKEN_BY_RELOAD: [&str; 2] = ["admin.listen", "admin.hosts"];
+
 /// One setting that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SettingDifference {
@@ -94,7 +97,8 @@ fn compare(
             let is_within = |part: &str| {
                 path.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
             };
-            let takes = if FROM_THE_START.into_iter().any(is_within) {
+            let is_early = TAKEN_BY_RELOAD.into_iter().any(is_within);
+            let takes = if FROM_THE_START.into_iter().any(is_within) && !is_early {
                 EffectTime::Restart
             } else {
                 EffectTime::Reload

@@ -22,6 +22,8 @@ mod upstreams;
 mod warnings;
 
 pub use finding::{CheckGroup, FindingSeverity, MachineFinding};
+pub use ports::{PortStanding, PortState, standings};
+pub use resolv_conf::name_servers;
 pub use sockets::{ListeningSocket, SocketProtocol, parse_sockets};
 pub use surroundings::MachineFolders;
 pub use warnings::{readable_secrets, unusable_listeners};

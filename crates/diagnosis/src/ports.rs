@@ -21,12 +21,47 @@ const RESOLVED_REMEDY: &str = "have systemd-resolved leave the port: mkdir -p \
     /etc/resolv.conf && systemctl restart systemd-resolved; or listen at an address of your \
     network instead of 0.0.0.0 or 127.0.0.53";
 
+/// State of an address and port of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortState {
+    /// Can be listened on.
+    Free,
+    /// Held by the Tidegate that runs on the state folder.
+    Ours,
+    /// Held by another program.
+    Held,
+    /// Closed to this user, or no address of this machine.
+    Forbidden,
+}
+
+/// An address and port as they were found, and who holds them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortStanding {
+    /// State.
+    pub state: PortState,
+    /// Program that holds it, as far as this user may see it.
+    pub holder: Option<String>,
+    /// Finding in words, with a remedy where there is one.
+    pub finding: MachineFinding,
+}
+
 pub(crate) fn check(subject: &DiagnosisSubject) -> Vec<MachineFinding> {
+    let settings = subject.plan.listen_settings();
+    let named = settings.iter().map(|(path, listen)| (path.as_str(), listen));
+    standings(subject, named).into_iter().map(|found| found.finding).collect()
+}
+
+/// State of addresses that may be listened on, each with the name that it is told under. Those
+/// whose port the system picks are left out.
+pub fn standings<'l>(
+    subject: &DiagnosisSubject,
+    wanted: impl IntoIterator<Item = (&'l str, &'l Listen)>,
+) -> Vec<PortStanding> {
     let tables = [SocketProtocol::Tcp, SocketProtocol::Udp].map(|it| sockets(subject, it));
     let all = tables.concat();
     let running = subject.running();
-    let settings = subject.plan.listen_settings();
-    settings.iter().filter_map(|(path, listen)| one(subject, path, listen, &all, running)).collect()
+    let wanted = wanted.into_iter().filter(|(_, listen)| listen.address.port() != 0);
+    wanted.map(|(path, listen)| one(subject, path, listen, &all, running)).collect()
 }
 
 fn sockets(subject: &DiagnosisSubject, protocol: SocketProtocol) -> Vec<ListeningSocket> {
@@ -51,10 +86,7 @@ fn one(
     listen: &Listen,
     sockets: &[ListeningSocket],
     running: Option<u32>,
-) -> Option<MachineFinding> {
-    if listen.address.port() == 0 {
-        return None; // The system picks one.
-    }
+) -> PortStanding {
     let (protocol, binding) = protocols(listen);
     let held = sockets
         .iter()
@@ -62,11 +94,12 @@ fn one(
     let holders: Vec<_> =
         held.clone().flat_map(|it| subject.machine.socket_holders(it.inode)).collect();
     let place = format!("{path}: {listen}");
-    if running.is_some_and(|pid| holders.iter().any(|holder| holder.pid == pid)) {
-        return Some(MachineFinding::fine(
-            GROUP,
-            format!("{place} is held by the running Tidegate"),
-        ));
+    let is_ours = running.is_some_and(|pid| holders.iter().any(|holder| holder.pid == pid));
+    let holder = holders.first().filter(|_| !is_ours).map(|holder| holder.name.clone());
+    let found = |state, finding| PortStanding { state, holder: holder.clone(), finding };
+    if is_ours {
+        let what = format!("{place} is held by the running Tidegate");
+        return found(PortState::Ours, MachineFinding::fine(GROUP, what));
     }
     let is_held = held.clone().next().is_some();
     let bound = check_bind(listen.address, binding);
@@ -76,37 +109,48 @@ fn one(
     if is_taken {
         if running.is_some() && holders.is_empty() {
             let what = format!("{place} is held, and a Tidegate runs on this state folder");
-            return Some(MachineFinding::fine(GROUP, what));
+            return found(PortState::Ours, MachineFinding::fine(GROUP, what));
         }
         let ours = if holders.is_empty() { subject.machine.process_named(OWN_NAME) } else { None };
         if let Some(ours) = ours {
             let what = format!("{place} is held, probably by the Tidegate of process {}", ours.pid);
-            return Some(
-                MachineFinding::note(GROUP, what).remedy("sudo tidegate doctor says for sure"),
-            );
+            let note = MachineFinding::note(GROUP, what);
+            return found(PortState::Held, note.remedy("sudo tidegate doctor says for sure"));
         }
-        return Some(taken(&place, listen.address, holders.first()));
+        return found(PortState::Held, taken(&place, listen.address, holders.first()));
     }
-    Some(match bound.map_err(|why| why.reason) {
-        Ok(()) => MachineFinding::fine(GROUP, format!("{place} is free")),
-        Err(BindReason::Privileged) => privileged(subject, &place, listen.address),
-        Err(BindReason::NoSuchAddress) => {
+    match bound.map_err(|why| why.reason) {
+        Ok(()) => found(PortState::Free, MachineFinding::fine(GROUP, format!("{place} is free"))),
+        Err(why) => found(PortState::Forbidden, not_bound(subject, &place, listen.address, &why)),
+    }
+}
+
+/// An address that nobody holds, and that cannot be had.
+fn not_bound(
+    subject: &DiagnosisSubject,
+    place: &str,
+    address: SocketAddr,
+    why: &BindReason,
+) -> MachineFinding {
+    match why {
+        BindReason::Privileged => privileged(subject, place, address),
+        BindReason::NoSuchAddress => {
             MachineFinding::obstacle(GROUP, format!("{place}: this machine has no such address"))
                 .remedy(
                     "write an address that `ip address` shows, or 0.0.0.0 for all; where it comes \
                  later, have the unit start after network-online.target",
                 )
         }
-        Err(BindReason::NotTransparent) => {
+        BindReason::NotTransparent => {
             let what = format!("{place}: this user may not take connections to other addresses");
             MachineFinding::warning(GROUP, what)
                 .remedy("start Tidegate as root, or with the capability CAP_NET_ADMIN")
         }
-        Err(why @ (BindReason::InUse | BindReason::Other(_))) => {
+        BindReason::InUse | BindReason::Other(_) => {
             MachineFinding::obstacle(GROUP, format!("{place}: {why:?}"))
                 .remedy("choose another address or port")
         }
-    })
+    }
 }
 
 fn taken(place: &str, address: SocketAddr, holder: Option<&NamedProcess>) -> MachineFinding {

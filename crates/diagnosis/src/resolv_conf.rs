@@ -2,7 +2,7 @@
 
 use crate::DiagnosisSubject;
 use crate::finding::{CheckGroup, MachineFinding};
-use crate::surroundings::text;
+use crate::surroundings::{MachineFolders, text};
 use std::net::{IpAddr, SocketAddr};
 use transport::is_own_address;
 use vocab::Scheme;
@@ -12,8 +12,7 @@ const STUB: &str = "127.0.0.53";
 const NAMESERVERS_MAX: usize = 16;
 
 pub(crate) fn check(subject: &DiagnosisSubject) -> Vec<MachineFinding> {
-    let (etc, run) = (&subject.machine.etc, &subject.machine.run);
-    let asked = servers(&text(&etc.join("resolv.conf")).unwrap_or_default());
+    let asked = name_servers(&subject.machine);
     if asked.is_empty() {
         return vec![
             MachineFinding::note(
@@ -23,10 +22,6 @@ pub(crate) fn check(subject: &DiagnosisSubject) -> Vec<MachineFinding> {
             .remedy("write `nameserver ADDRESS` into it, such as that of your router"),
         ];
     }
-    let is_stub = asked.iter().all(|it| it.to_string() == STUB);
-    // Behind its stub, systemd-resolved asks those.
-    let behind = text(&run.join("systemd/resolve/resolv.conf")).unwrap_or_default();
-    let asked = if is_stub { [asked, servers(&behind)].concat() } else { asked };
     let Some(back) = asked.iter().find(|it| leads_here(subject, **it)) else {
         let list: Vec<_> = asked.iter().map(ToString::to_string).collect();
         let what = format!("programs of this machine ask {} for names", list.join(", "));
@@ -47,6 +42,17 @@ pub(crate) fn check(subject: &DiagnosisSubject) -> Vec<MachineFinding> {
         "write `bootstrap: [9.9.9.9]` below `dns`, or name an upstream by its address, such as \
          udp://9.9.9.9",
     )]
+}
+
+/// Addresses that programs of this machine ask for names. Behind its stub, systemd-resolved asks
+/// those that follow.
+pub fn name_servers(machine: &MachineFolders) -> Vec<IpAddr> {
+    let asked = servers(&text(&machine.etc.join("resolv.conf")).unwrap_or_default());
+    if asked.is_empty() || asked.iter().any(|it| it.to_string() != STUB) {
+        return asked;
+    }
+    let behind = text(&machine.run.join("systemd/resolve/resolv.conf")).unwrap_or_default();
+    [asked, servers(&behind)].concat()
 }
 
 /// Addresses of `nameserver` lines.

@@ -20,11 +20,13 @@ use crate::rule_texts::RuleTexts;
 use crate::setup::{LogScope, Settings};
 use crate::statistics::{StatisticsQuery, StatisticsReport, UpstreamCounts};
 use crate::store::LedgerStore;
+use crate::store::glimpses::{GlimpseEnd, GlimpseSpan, RowGlimpse};
 use crate::store::read::LedgerReader;
 use crate::writer::clearing::RowsCleared;
 use crate::writer::{FileSharing, LedgerWriter, WriterShared, lock, rows_wanted};
 use crate::zone::LedgerZone;
 use std::net::IpAddr;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -241,6 +243,28 @@ impl Ledger {
     /// most [`crate::LIMIT_MAX`]. Costs little, however long the log is.
     pub fn rows_at(&self, at_ms: u64) -> Result<Vec<LogRow>, ReadError> {
         self.reader()?.rows_at(at_ms)
+    }
+
+    /// Many rows at a glance, from the newest back. `wants` is asked about each host once a block,
+    /// and `visit` is told of it where it is wanted.
+    pub fn glimpses(
+        &self,
+        span: GlimpseSpan,
+        wants: impl FnMut(&str) -> bool,
+        visit: impl FnMut(RowGlimpse<'_>),
+    ) -> Result<GlimpseEnd, ReadError> {
+        self.reader()?.glimpses(span, wants, visit)
+    }
+
+    /// Rows of one client from a moment on and before another, in milliseconds since 1970, oldest
+    /// first; at most `rows_max`, the newest.
+    pub fn rows_of(
+        &self,
+        client: IpAddr,
+        span: Range<u64>,
+        rows_max: usize,
+    ) -> Result<Vec<LogRow>, ReadError> {
+        self.reader()?.rows_of(client, span, rows_max)
     }
 
     /// Latency since the start, of every door that had a request.

@@ -97,6 +97,17 @@ pub fn interface_addresses(interface: &str) -> io::Result<Vec<IpAddr>> {
     Ok(its)
 }
 
+/// Every address of this machine that one interface alone has, with the interface's name, in their
+/// order.
+pub fn named_addresses() -> io::Result<Vec<(IpAddr, String)>> {
+    let links = rtnetlink::links(ENTRIES_MAX)?;
+    let all = rtnetlink::addresses(ENTRIES_MAX)?.into_iter();
+    let found = all.filter_map(|(address, of)| Some((address, links.get(&of?)?.clone())));
+    let mut found: Vec<_> = found.collect();
+    found.sort_unstable();
+    Ok(found)
+}
+
 /// The addresses of all interfaces now, in their order, link-local ones left out.
 pub(crate) fn local_addresses() -> io::Result<Vec<IpAddr>> {
     let is_scoped =
@@ -214,6 +225,8 @@ mod tests {
     #[test]
     fn the_addresses_of_an_interface_are_found_by_its_name() {
         assert!(interface_addresses("lo").unwrap().contains(&"127.0.0.1".parse().unwrap()));
+        let named = named_addresses().unwrap();
+        assert!(named.contains(&("127.0.0.1".parse().unwrap(), "lo".into())), "{named:?}");
         let absent = interface_addresses("nosuch0").unwrap_err();
         assert_eq!(absent.kind(), io::ErrorKind::NotFound);
         let now = Now { unix_ms: 0, mono_ms: 10_000 };

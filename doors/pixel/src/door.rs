@@ -9,7 +9,7 @@ use crate::settings::Settings;
 use crate::splice_bounds::SpliceBounds;
 use crate::stats::PixelFigures;
 use crate::tunnels::OpenTunnels;
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use http_front::DoorLimits;
 use ledger::Ledger;
 use origins::Dialer;
@@ -17,7 +17,7 @@ use policy::Policy;
 use signer::Signer;
 use signer::trust::TrustBook;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use transport::{ServerTls, clock};
 use vocab::{Now, Scheme};
 
@@ -35,7 +35,7 @@ pub struct PixelParts {
     /// Learns which clients trust the authority.
     pub trust: Arc<TrustBook>,
     /// Where the dashboard listens, once it does: the block page leads there whoever can reach it.
-    pub dashboard: Arc<OnceLock<SocketAddr>>,
+    pub dashboard: Arc<ArcSwapOption<SocketAddr>>,
     /// Opens connections to the servers of names that were let through.
     pub dialer: Dialer,
 }

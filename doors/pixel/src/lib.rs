@@ -34,6 +34,7 @@ pub use crate::door::{PixelDoor, PixelParts};
 pub use crate::inspection::InspectedBody;
 pub use crate::preview::{JudgedPart, PixelForecast, lookup, preview};
 pub use crate::redaction::{REDACTED, RedactedKeys};
-pub use crate::settings::{InspectSettings, Settings};
+pub use crate::settings::{GATED_REMEDY, InspectSettings, Settings, is_gated};
+pub use crate::setup::CHECK_PATH;
 pub use crate::splice_bounds::SpliceBounds;
 pub use null_answers::own_page::check as check_block_page;

@@ -415,7 +415,7 @@ fn blocked_page(
         door: vocab::Door::Pixel,
         client: connection.client(),
         identity: &connection.link_info(policy, now).into(),
-        dashboard: door.parts.dashboard.get().copied(),
+        dashboard: door.parts.dashboard.load().as_deref().copied(),
         setup: door.setup_url(),
         now,
     };

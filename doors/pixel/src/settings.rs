@@ -144,11 +144,7 @@ impl Settings {
                 "warning: {address} is a local address, and browsers keep pages of the internet from \
                  loading anything there without asking their reader",
             );
-            Complaint::new(format!("addresses.{index}"), message).remedy(
-                "give the pixel door an address that browsers take for public and nobody else uses, \
-                 such as 192.0.2.1 (RFC 5737), and route it to this machine: \
-                 ip address add 192.0.2.1/32 dev lo, and a route on the router if there is one",
-            )
+            Complaint::new(format!("addresses.{index}"), message).remedy(GATED_REMEDY)
         };
         gated.map(warning).chain(self.any_name_warning()).chain(self.inspect_warning()).collect()
     }
@@ -208,9 +204,14 @@ impl Settings {
     }
 }
 
+/// Remedy for an address that browsers gate.
+pub const GATED_REMEDY: &str = "give the pixel door an address that browsers take for public and \
+    nobody else uses, such as 192.0.2.1 (RFC 5737), and route it to this machine: \
+    ip address add 192.0.2.1/32 dev lo, and a route on the router if there is one";
+
 /// True if browsers count an address among the local ones: Chromium's table, M142 to M151, and
 /// 198.18.0.0/15, which the draft of Local Network Access adds.
-fn is_gated(address: IpAddr) -> bool {
+pub fn is_gated(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => match v4.octets() {
             [0 | 10 | 127, ..] | [169, 254, ..] | [192, 168, ..] | [198, 18 | 19, ..] => true,

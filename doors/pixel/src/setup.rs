@@ -11,14 +11,22 @@ use crate::platform::DevicePlatform;
 use crate::servstats;
 use bytes::Bytes;
 use http::header::{
-    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue,
-    USER_AGENT, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName,
+    HeaderValue, USER_AGENT, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{Method, Response};
 use http_engine::Body;
 use settings::Text;
 use std::net::IpAddr;
 use vocab::Network;
+
+/// Path of the picture that the dashboard loads to learn whether a device trusts the authority.
+pub const CHECK_PATH: &str = "/tidegate-check.gif";
+/// A transparent GIF of one pixel.
+const CHECK_GIF: &[u8] =
+    b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\
+    \x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x01D\x00;";
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// One of our own answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +37,8 @@ pub(crate) enum SetupPage {
     Certificate,
     /// The same as a file to be kept.
     File,
+    /// A picture of one pixel, which loads over HTTPS where the authority is trusted.
+    Check,
     /// The counters as a page.
     CounterPage,
     /// The counters in one line.
@@ -39,7 +49,7 @@ impl SetupPage {
     /// True if this client may have it: the counters are for those in `readers`.
     pub(crate) fn is_for(self, client: IpAddr, readers: &[Text<Network>]) -> bool {
         match self {
-            Self::Instructions | Self::Certificate | Self::File => true,
+            Self::Instructions | Self::Certificate | Self::File | Self::Check => true,
             Self::CounterPage | Self::CounterLine => {
                 readers.iter().any(|network| network.0.contains(client))
             }
@@ -57,6 +67,7 @@ pub(crate) fn setup_page(host: &str, method: &Method, path: &str) -> Option<Setu
         "/" => Some(SetupPage::Instructions),
         "/ca.crt" | "/tidegate-ca.crt" => Some(SetupPage::Certificate),
         "/ca.pem" | "/tidegate-ca.pem" => Some(SetupPage::File),
+        CHECK_PATH => Some(SetupPage::Check),
         "/servstats" => Some(SetupPage::CounterPage),
         "/servstats.txt" => Some(SetupPage::CounterLine),
         _ => None,
@@ -85,13 +96,23 @@ pub(crate) fn answer(door: &PixelDoor, wanted: SetupPage, headers: &HeaderMap) -
             kept.headers_mut().insert(CONTENT_DISPOSITION, name);
             kept
         }
+        SetupPage::Check => {
+            door.counters.one(Count::Setup);
+            let mut picture = bytes_of(Bytes::from_static(CHECK_GIF), "image/gif");
+            let fields = picture.headers_mut();
+            fields.insert(RESOURCE_POLICY, HeaderValue::from_static("cross-origin"));
+            picture
+        }
         SetupPage::CounterPage => servstats::page(door),
         SetupPage::CounterLine => file(&servstats::text(door), "text/plain; charset=utf-8"),
     }
 }
 
 fn file(text: &str, media: &'static str) -> Response<Body> {
-    let bytes = Bytes::copy_from_slice(text.as_bytes());
+    bytes_of(Bytes::copy_from_slice(text.as_bytes()), media)
+}
+
+fn bytes_of(bytes: Bytes, media: &'static str) -> Response<Body> {
     let length = bytes.len();
     let mut response = Response::new(Body::full(bytes));
     let fields = response.headers_mut();
@@ -116,6 +137,8 @@ mod tests {
         check("192.0.2.1", "/ca.pem", Some(SetupPage::File));
         check("192.0.2.1", "/servstats", Some(SetupPage::CounterPage));
         check("192.0.2.1", "/servstats.txt", Some(SetupPage::CounterLine));
+        check("192.0.2.1", "/tidegate-check.gif", Some(SetupPage::Check));
+        check("ads.example", "/tidegate-check.gif", None);
         check("ads.example", "/servstats", None);
         check("192.0.2.1", "/x", None);
         check("ads.example", "/", None);

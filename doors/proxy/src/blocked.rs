@@ -49,7 +49,7 @@ pub(crate) fn answer<B>(
                 door: vocab::Door::Proxy,
                 client: trip.caller.client(),
                 identity: &who,
-                dashboard: trip.door.parts.dashboard.get().copied(),
+                dashboard: trip.door.parts.dashboard.load().as_deref().copied(),
                 setup: None,
                 now: trip.now,
             };

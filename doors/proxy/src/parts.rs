@@ -3,7 +3,7 @@
 //! Made by the binary; read by `door`, `setup` and `tls`.
 
 use crate::blocked_tunnels::BlockedTunnels;
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use http_cache::CacheEnvironment;
 use ledger::Ledger;
 use origins::Dialer;
@@ -11,7 +11,7 @@ use policy::Policy;
 use signer::Signer;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Holds what the door is built from.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ pub struct ProxyParts {
     /// Who signs the certificate of `https` listeners that have none as files.
     pub signer: Option<Arc<Signer>>,
     /// Where the dashboard listens, once it does: the block page leads there whoever can reach it.
-    pub dashboard: Arc<OnceLock<SocketAddr>>,
+    pub dashboard: Arc<ArcSwapOption<SocketAddr>>,
     /// Whoever answers for hosts that are blocked, inside tunnels to them; none: they are refused.
     pub blocked_tunnels: Option<Arc<dyn BlockedTunnels>>,
     /// What the cache finds around it.

@@ -34,8 +34,30 @@ fn users_outlive_a_restart_and_their_file_holds_no_password() {
     assert_eq!(anna.signed_in_ms, None);
     again.note_sign_in("Anna", NOW).unwrap();
     assert_eq!(open(&folder).get("anna").unwrap().signed_in_ms, Some(NOW.unix_ms));
-    again.remove("Bob@Example.org").unwrap();
+    again.remove("Anna").unwrap();
     assert_eq!(open(&folder).list().len(), 1);
+}
+
+#[test]
+fn the_last_administrator_stays_one_while_there_are_other_users() {
+    let folder = ScratchFolder::new();
+    let accounts = open(&folder);
+    accounts.add("bob", UserRole::Administrator, PASSWORD, NOW).unwrap();
+    accounts.add("anna", UserRole::Viewer, PASSWORD, NOW).unwrap();
+    let role = |role| UserChange { role: Some(role), ..UserChange::default() };
+    let is_last = |outcome| matches!(outcome, Err(AccountRefusal::LastAdministrator));
+    assert!(is_last(accounts.remove("Bob")));
+    assert!(is_last(accounts.update("bob", &role(UserRole::Operator))));
+    assert_eq!(accounts.get("bob").unwrap().role, UserRole::Administrator);
+    accounts.update("anna", &role(UserRole::Administrator)).unwrap();
+    accounts.update("bob", &role(UserRole::Operator)).unwrap();
+    accounts.remove("bob").unwrap();
+    // Without users there is the token of the state folder, as at the start.
+    accounts.remove("anna").unwrap();
+    // Where there never was one, nobody is kept from leaving.
+    accounts.add("carl", UserRole::Viewer, PASSWORD, NOW).unwrap();
+    accounts.add("dora", UserRole::Viewer, PASSWORD, NOW).unwrap();
+    accounts.remove("carl").unwrap();
 }
 
 #[test]

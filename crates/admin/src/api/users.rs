@@ -25,6 +25,9 @@ impl From<AccountRefusal> for ApiRefusal {
             R::TooMany | R::TooManyTokens => {
                 (StatusCode::CONFLICT, "remove one that is used no more")
             }
+            R::LastAdministrator => {
+                (StatusCode::CONFLICT, "make another user an administrator first")
+            }
             R::NoOffer => (StatusCode::CONFLICT, "begin with POST /api/me/totp"),
             R::WrongCode => (
                 StatusCode::FORBIDDEN,
@@ -83,7 +86,8 @@ pub(crate) async fn add_user(
 /// Changes a user. A new password or role ends the user's sessions, but for the one that asks.
 #[utoipa::path(post, path = "/api/users/change", request_body = UserEdit, responses(
     (status = 204, description = "Changed"), (status = 400, body = ApiProblem), (status = 401, body = ApiProblem),
-    (status = 403, body = ApiProblem), (status = 404, body = ApiProblem)
+    (status = 403, body = ApiProblem), (status = 404, body = ApiProblem),
+    (status = 409, body = ApiProblem, description = "It would leave users and no administrator among them")
 ))]
 pub(crate) async fn change_user(
     State(app): State<Arc<ApiState>>,
@@ -113,7 +117,8 @@ pub(crate) async fn change_user(
 /// Removes a user, with sessions and tokens.
 #[utoipa::path(post, path = "/api/users/remove", request_body = UserName, responses(
     (status = 204, description = "Removed"), (status = 401, body = ApiProblem),
-    (status = 403, body = ApiProblem), (status = 404, body = ApiProblem)
+    (status = 403, body = ApiProblem), (status = 404, body = ApiProblem),
+    (status = 409, body = ApiProblem, description = "It would leave users and no administrator among them")
 ))]
 pub(crate) async fn remove_user(
     State(app): State<Arc<ApiState>>,

@@ -21,6 +21,20 @@ pub struct SignOnOffer {
     pub path: String,
 }
 
+/// Holds what to log in with: the token, or a user's name and password.
+#[derive(Clone, Default, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct LoginRequest {
+    /// The token: the text of `admin.token` in the state folder.
+    pub token: Option<String>,
+    /// Name of a user.
+    pub user: Option<String>,
+    /// The user's password.
+    pub password: Option<String>,
+    /// Code of the user's authenticator or a recovery code, where two-step sign-in is on.
+    pub code: Option<String>,
+}
+
 /// The caller.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CallerInfo {

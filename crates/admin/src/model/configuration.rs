@@ -170,6 +170,10 @@ pub struct ApplyRequest {
     /// Yes to all that the check asks.
     #[serde(default)]
     pub confirm: bool,
+    /// Seconds for which a change of where the dashboard is reached waits for confirmation, 1 to
+    /// 600; 60 if left out.
+    #[serde(default)]
+    pub confirm_within_s: Option<u64>,
 }
 
 /// Outcome of a change of files.
@@ -181,6 +185,11 @@ pub struct ApplyOutcome {
     pub number: Option<u64>,
     /// Settings that take effect at the next start alone: each in a sentence.
     pub at_restart: Vec<String>,
+    /// Seconds until it is taken back unless `POST /api/first-run/confirm` comes, from the new
+    /// address: it changes where the dashboard is reached. Null for any other change.
+    pub confirm_within_s: Option<u64>,
+    /// Address of the dashboard from now on, where it changes.
+    pub dashboard: Option<String>,
 }
 
 /// Refusal of a change of files: nothing is changed.

@@ -2,11 +2,19 @@
 
 use crate::change_author::ChangeAuthor;
 use crate::configuration::{ConfigurationFiles, FilesRefusal};
+use crate::control::SettingsRefusal;
+use crate::first_run::FirstRunDesk;
 use crate::model::{
     ApplyOutcome, ApplyRequest, ChangeDetails, ChangeInfo, ChangeList, CheckDraft, CheckedDraft,
-    ConfigFileInfo, ConfigFileList, EditDraft, EditedDraft, PlacedProblem, ReplayDraft,
-    ReplayOutcome, RestoreRequest,
+    ConfigFileInfo, ConfigFileList, EditDraft, EditedDraft, FirstRunInfo, FirstRunOutcome,
+    FirstRunQuery, FirstRunRequest, PlacedProblem, ReplayDraft, ReplayOutcome, RestoreRequest,
 };
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use vocab::Now;
+
+/// Picture that shows whether a device trusts the authority.
+pub(super) const CHECK_URL: &str = "https://192.0.2.1/tidegate-check.gif";
 
 /// The file.
 pub(super) struct Files;
@@ -85,5 +93,37 @@ impl ConfigurationFiles for Files {
         _: &ChangeAuthor,
     ) -> Result<ApplyOutcome, FilesRefusal> {
         self.change(number).map(|_| ApplyOutcome::default())
+    }
+}
+
+impl FirstRunDesk for Files {
+    fn look(&self, asked: &FirstRunQuery, client: IpAddr, _: Now) -> FirstRunInfo {
+        let mut info = FirstRunInfo { needed: true, ..FirstRunInfo::default() };
+        info.this_device.client = client.to_string();
+        info.config.clone_from(&asked.address);
+        info
+    }
+
+    fn begin(
+        &self,
+        wanted: &FirstRunRequest,
+        author: &ChangeAuthor,
+    ) -> Result<FirstRunOutcome, FilesRefusal> {
+        assert_eq!(author.why, "first run");
+        if wanted.doors.is_empty() {
+            let why = "no door".into();
+            return Err(SettingsRefusal::Fixed { why, remedy: "name one" }.into());
+        }
+        Ok(FirstRunOutcome { ok: true, ..FirstRunOutcome::default() })
+    }
+
+    fn confirm(&self, came_to: Option<SocketAddr>) -> Result<(), SettingsRefusal> {
+        let is_old = came_to.is_some_and(|address| address.port() == 9053);
+        let refused = SettingsRefusal::Fixed { why: "it goes away".into(), remedy: "open the new" };
+        if is_old { Err(refused) } else { Ok(()) }
+    }
+
+    fn check_url(&self) -> Option<Arc<String>> {
+        Some(Arc::new(CHECK_URL.into()))
     }
 }

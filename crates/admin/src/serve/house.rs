@@ -339,6 +339,7 @@ impl House {
         let parts = AdminParts {
             control: program.clone(),
             configuration: Arc::new(Files),
+            first_run: Arc::new(Files),
             ledger: ledger.clone(),
             token,
             metrics_token: AdminToken::open_for_metrics(folder.path()).unwrap(),

@@ -57,6 +57,50 @@ fn a_recorded_request_is_a_row_a_count_and_a_point() {
 }
 
 #[test]
+fn a_glimpse_tells_wanted_names_alone_and_stops_at_its_bound() {
+    let folder = Folder::new();
+    let ledger = start(&folder, &Settings::default());
+    for name in ["www.example", "dns.example", "www.example"] {
+        ledger.record(event(name, Action::Pass));
+    }
+    ledger.flush();
+    let old = Now { unix_ms: NOON - 7_200_000, mono_ms: 0 };
+    ledger.record(RequestEvent { at: old, ..event("old.example", Action::Block) });
+    let (mut seen, mut asked) = (Vec::new(), 0);
+    let span = GlimpseSpan { since_ms: NOON - 60_000, rows_max: 1000 };
+    let wants = |name: &str| {
+        asked += 1;
+        name == "dns.example"
+    };
+    let end = ledger.glimpses(span, wants, |row| seen.push(row.wanted.map(str::to_owned)));
+    assert_eq!(end.unwrap().since_ms, NOON - 60_000);
+    assert_eq!(seen.iter().flatten().collect::<Vec<_>>(), ["dns.example"]);
+    assert_eq!((seen.len(), asked), (3, 2), "each word once");
+    let all = GlimpseSpan { since_ms: 0, rows_max: 1 };
+    let mut rows = 0;
+    let end = ledger.glimpses(all, |_| false, |_| rows += 1).unwrap();
+    assert_eq!((end.rows, rows, end.since_ms), (3, 3, old.unix_ms), "to the end of a block");
+}
+
+#[test]
+fn rows_of_a_client_in_a_while_are_found_in_order() {
+    let folder = Folder::new();
+    let ledger = start(&folder, &Settings::default());
+    let other = "192.168.1.8".parse().unwrap();
+    for ms in 0..6 {
+        let at = Now { unix_ms: NOON + ms * 10, mono_ms: 0 };
+        ledger.record(RequestEvent { at, ..event(&format!("n{ms}.example"), Action::Pass) });
+        ledger.record(RequestEvent { at, client: other, ..event("x.example", Action::Pass) });
+        ledger.flush();
+    }
+    let client = event("x", Action::Pass).client;
+    let found = ledger.rows_of(client, NOON + 10..NOON + 50, 3).unwrap();
+    let found: Vec<_> = found.into_iter().map(|row| row.subject).collect();
+    assert_eq!(found, ["n2.example", "n3.example", "n4.example"]);
+    assert_eq!(ledger.rows_of(other, 0..NOON, 10).unwrap(), []);
+}
+
+#[test]
 fn a_row_says_why_the_cache_did_not_answer() {
     let folder = Folder::new();
     let ledger = start(&folder, &Settings::default());

@@ -1,5 +1,4 @@
-//! Listeners of the admin: plain, over TLS, and for scrapers. They stay as they are until the
-//! program ends.
+//! Listeners of the admin: plain, over TLS, and for scrapers, as the start opens them.
 
 use super::control::ControlHandle;
 use super::http::BoundListeners;
@@ -47,13 +46,11 @@ pub(super) enum AdminNotOpen {
 }
 
 impl RunningApp {
-    /// Opens the admin listener; it stays as it is until the program ends.
+    /// Opens the admin's listeners.
     pub(super) fn open_admin(self: &Arc<Self>) -> Result<(), AdminNotOpen> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut settings = running.plan.file.admin.clone();
-        let entry = |scheme, address| Listen { scheme, address, path: String::new() };
-        let plain = entry(Scheme::Http, settings.listen.0);
-        let secured = settings.https.as_ref().map(|it| entry(Scheme::Https, it.listen.0));
+        let (plain, secured) = (plain_entry(&settings), secured_entry(&settings));
         let https = self.open_https(&running.plan).map_err(AdminNotOpen::Certificate)?;
         let provider = self.sign_on_provider(&running.plan).map_err(AdminNotOpen::Provider)?;
         let bind = |entries: &[Listen]| running.http.bind("admin", entries, &self.cores, &[]);
@@ -68,12 +65,12 @@ impl RunningApp {
             AdminToken::open_for_metrics(self.state.path()).map_err(AdminNotOpen::Token)?;
         for listener in bound {
             settings.listen.0 = listener.address();
-            // It is opened once, so that nobody has said so before.
-            let _ = self.dashboard.set(listener.address());
+            self.dashboard.store(Some(Arc::new(listener.address())));
             self.publish_address();
             let parts = admin::AdminParts {
                 control: Arc::new(ControlHandle(Arc::clone(self))),
                 configuration: Arc::new(ControlHandle(Arc::clone(self))),
+                first_run: Arc::new(ControlHandle(Arc::clone(self))),
                 ledger: self.ledger.clone(),
                 token: token.clone(),
                 metrics_token: metrics_token.clone(),
@@ -88,10 +85,14 @@ impl RunningApp {
             self.open_for_scrapers(&mut running, &admin)?;
             if let Some(https) = &https {
                 for listener in secured.drain(..) {
-                    self.start_secured(&mut running, listener, admin.for_https(), https)?;
+                    let admin = admin.for_https().at_listener(listener.address());
+                    self.start_secured(&mut running, listener, admin, https)?;
                 }
             }
-            self.start_admin(&mut running, listener, admin)?;
+            // It is opened once.
+            let _ = self.admin_door.set(admin.clone());
+            let admin = admin.at_listener(listener.address());
+            self.start_admin(&mut running, listener, admin).map_err(AdminNotOpen::Core)?;
         }
         drop(running);
         self.open_console(token);
@@ -99,18 +100,15 @@ impl RunningApp {
     }
 
     /// Serves what an admin answers at a listener.
-    fn start_admin(
+    pub(super) fn start_admin(
         &self,
         running: &mut RunningDoors,
         listener: BoundListeners,
         admin: Admin,
-    ) -> Result<(), AdminNotOpen> {
+    ) -> Result<(), CoreStuck> {
         let limits = ConnectionLimits::new(ADMIN_CONNECTIONS_MAX, ADMIN_CONNECTIONS_PER_CLIENT_MAX);
         let serve = serve_admin(admin, self.left.clone());
-        running
-            .http
-            .start(listener, &limits, &self.cores, &self.drain, &serve)
-            .map_err(AdminNotOpen::Core)
+        running.http.start(listener, &limits, &self.cores, &self.drain, &serve)
     }
 
     /// TLS of `admin.https`; none where it is not set.
@@ -144,7 +142,7 @@ impl RunningApp {
 
     /// Says in the state folder where the admin API listens, for commands.
     pub(super) fn publish_address(&self) {
-        let Some(address) = self.dashboard.get() else { return };
+        let Some(address) = self.dashboard.load_full() else { return };
         let file = self.state.path().join(ADDRESS_FILE);
         if let Err(why) = replace_file(&file, address.to_string().as_bytes()) {
             self.note_problem(format!(
@@ -165,10 +163,22 @@ impl RunningApp {
         let bound =
             running.http.bind("metrics", &[entry], &self.cores, &[]).map_err(AdminNotOpen::Bind)?;
         for listener in bound {
-            self.start_admin(running, listener, admin.for_scrapers())?;
+            let admin = admin.for_scrapers();
+            self.start_admin(running, listener, admin).map_err(AdminNotOpen::Core)?;
         }
         Ok(())
     }
+}
+
+/// The listener of `admin.listen`.
+pub(super) fn plain_entry(settings: &admin::Settings) -> Listen {
+    Listen { scheme: Scheme::Http, address: settings.listen.0, path: String::new() }
+}
+
+/// The listener of `admin.https`, where there is one.
+pub(super) fn secured_entry(settings: &admin::Settings) -> Option<Listen> {
+    let https = settings.https.as_ref()?;
+    Some(Listen { scheme: Scheme::Https, address: https.listen.0, path: String::new() })
 }
 
 /// Serves what an admin answers, until another process has taken this one's place: who looks at

@@ -18,7 +18,7 @@ use ::signer::trust::TrustBook;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use command_output::{CommandFailure, ExitReason};
 use config::Plan;
-use config_history::ChangeHistory;
+use config_history::{ChangeHistory, ConfirmedCommit};
 use door_gateway::GatewayDoor;
 use door_pixel::PixelDoor;
 use http_engine::UnfinishedCounts;
@@ -97,11 +97,21 @@ pub(super) fn start(
         left: Drain::new(),
         started: transport::clock::now(),
         problems: Mutex::default(),
-        admin: plan.file.admin.clone(),
+        admin: ArcSwap::from_pointee(plan.file.admin.clone()),
+        admin_door: OnceLock::default(),
+        check_url: ArcSwapOption::empty(),
+        commit: ConfirmedCommit::default(),
         dashboard: Arc::default(),
         running: Mutex::new(RunningDoors::empty(plan.clone())),
     });
     trouble.into_iter().for_each(|trouble| app.note_problem(trouble));
+    open_all(&app, plan)?;
+    Ok((app, origin))
+}
+
+/// Opens doors and admin, in their order.
+fn open_all(app: &Arc<RunningApp>, plan: &Plan) -> Result<(), CommandFailure> {
+    let cannot = |why: &dyn Display| CommandFailure::new(ExitReason::NotStarted, why);
     app.restore_caches(plan);
     app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
     app.export(plan);
@@ -110,7 +120,7 @@ pub(super) fn start(
     // Token, ledger and keys have been made meanwhile.
     app.private.refresh();
     app.subscribe(plan, app.started).map_err(|why| cannot(&why))?;
-    Ok((app, origin))
+    Ok(())
 }
 
 /// The plan and, of the built-in one, the web door's page in the state folder; where that cannot be

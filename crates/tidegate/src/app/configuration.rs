@@ -5,13 +5,14 @@
 //! it meets the plan that runs, the lists and the reload.
 
 use super::RunningApp;
+use super::confirming::CommitWait;
 use super::control::ControlHandle;
 use super::judged::{self, ListReading};
 use crate::cli::CommandSetup;
 use admin::model::{
     ApplyOutcome, ApplyRequest, ChangeDetails, ChangeList, CheckDraft, CheckedDraft,
-    ConfigFileList, DraftDifference, DraftFile, EditDraft, EditedDraft, PlacedProblem, ReplayDraft,
-    ReplayOutcome, RestoreRequest,
+    ConfigFileList, DraftDifference, DraftFile, EditDraft, EditedDraft, PlacedProblem,
+    ReloadOutcome, ReplayDraft, ReplayOutcome, RestoreRequest,
 };
 use admin::{ChangeAuthor, ConfigurationFiles, FilesRefusal, SettingsRefusal};
 use command_output::{CommandFailure, ExitReason};
@@ -21,6 +22,7 @@ use config_history::{
 };
 use policy::UnlistedAction;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 /// Takes back a change of the files that a process was killed in.
 pub(super) fn take_back_unfinished(setup: &CommandSetup) -> Result<(), CommandFailure> {
@@ -42,7 +44,7 @@ pub(super) fn take_back_unfinished(setup: &CommandSetup) -> Result<(), CommandFa
 
 impl RunningApp {
     /// Rule for changes of the configuration's own files.
-    fn edit_rule(&self) -> EditRule {
+    pub(super) fn edit_rule(&self) -> EditRule {
         self.check_file(&self.plan()).map_or_else(EditRule::Refused, |()| EditRule::Allowed)
     }
 
@@ -62,7 +64,7 @@ impl RunningApp {
         };
         let plan = files.judge(running, made, drafts).map_err(wrong)?;
         let mut judged = plan.clone();
-        judged.file.admin = self.admin.clone();
+        judged.file.admin = self.admin_after(&plan);
         let refused = self.privileges.refuse(&judged, self.state.path());
         if refused.is_empty() {
             return Ok(plan);
@@ -103,11 +105,13 @@ impl RunningApp {
     }
 
     /// Writes files, all or none, and takes them over. The turn at editing is the caller's.
-    fn apply_files(
+    pub(super) fn apply_files(
         self: &Arc<Self>,
         wanted: &ApplyRequest,
         author: &ChangeAuthor,
+        wait: CommitWait,
     ) -> Result<ApplyOutcome, FilesRefusal> {
+        self.check_settled()?;
         let (running, files) = (self.plan(), self.history.files());
         let drafts = named(&files, &wanted.files)?;
         let rule = self.edit_rule();
@@ -135,15 +139,36 @@ impl RunningApp {
         if !asks.is_empty() && !wanted.confirm {
             return Err(FilesRefusal::Unconfirmed(asks));
         }
+        let span = self.wait_of(wait, &plan).filter(|_| !changes.is_empty());
+        let (reload, number) = self.write_drafts(&files, changes, author, span)?;
+        let found = differences(&running.shown_whole(), &plan.shown_whole());
+        let late = found.iter().filter(|it| it.takes == EffectTime::Restart);
+        Ok(ApplyOutcome {
+            reload,
+            number,
+            at_restart: late.map(ToString::to_string).collect(),
+            confirm_within_s: span.map(|span| span.as_secs()),
+            dashboard: span.map(|_| self.dashboard_url()),
+        })
+    }
+
+    /// Writes files and takes them over, until they are confirmed if they are to wait so long.
+    fn write_drafts(
+        self: &Arc<Self>,
+        files: &FilesInForce,
+        changes: Vec<FileChange>,
+        author: &ChangeAuthor,
+        span: Option<Duration>,
+    ) -> Result<(ReloadOutcome, Option<u64>), SettingsRefusal> {
         // What the dashboard has set is one file in a folder of its own.
         let is_own =
             |it: &FileChange| files.iter().any(|file| file.path == it.path && !is_dashboard(file));
-        let main = files.main().filter(|_| changes.iter().any(is_own));
-        let main = main.map(|main| main.path.clone());
-        let (reload, number) = self.write_and_reload(main.as_deref(), changes, author)?;
-        let found = differences(&running.shown_whole(), &plan.shown_whole());
-        let late = found.iter().filter(|it| it.takes == EffectTime::Restart);
-        Ok(ApplyOutcome { reload, number, at_restart: late.map(ToString::to_string).collect() })
+        let needs_mark = span.is_some() || changes.iter().any(is_own);
+        let main = files.main().filter(|_| needs_mark).map(|main| main.path.clone());
+        match span {
+            Some(span) => self.write_and_wait(main.as_deref(), changes, author, span),
+            None => self.write_and_reload(main.as_deref(), changes, author),
+        }
     }
 
     /// The files as they were before a change, as far as they differ from what they are.
@@ -218,7 +243,7 @@ impl ConfigurationFiles for ControlHandle {
         author: &ChangeAuthor,
     ) -> Result<ApplyOutcome, FilesRefusal> {
         let _turn = self.0.editing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.0.apply_files(wanted, author)
+        self.0.apply_files(wanted, author, CommitWait::IfDashboardMoves(span_of(wanted)?))
     }
 
     fn history(&self) -> ChangeList {
@@ -242,9 +267,15 @@ impl ConfigurationFiles for ControlHandle {
         if author.why.is_empty() {
             author.why = format!("back to before change {number}");
         }
-        let wanted = ApplyRequest { files, why: String::new(), confirm: wanted.confirm };
-        self.0.apply_files(&wanted, &author)
+        let wanted = ApplyRequest { files, confirm: wanted.confirm, ..ApplyRequest::default() };
+        self.0.apply_files(&wanted, &author, CommitWait::IfDashboardMoves(span_of(&wanted)?))
     }
+}
+
+/// Time for which a change of where the dashboard is waits for confirmation.
+fn span_of(wanted: &ApplyRequest) -> Result<Duration, SettingsRefusal> {
+    let span = ::first_run::confirm_within(wanted.confirm_within_s);
+    span.map_err(|why| SettingsRefusal::Wrong(why.into()))
 }
 
 /// The refusal of a history that cannot be read.

@@ -11,7 +11,8 @@ impl RunningApp {
     /// Opens the console that the configuration of the start names. The doors go on without one
     /// that cannot be opened.
     pub(super) fn open_console(self: &Arc<Self>, token: AdminToken) {
-        let Some(choice) = &self.admin.console else { return };
+        let settings = self.admin.load_full();
+        let Some(choice) = &settings.console else { return };
         let control = Arc::new(ControlHandle(Arc::clone(self)));
         let ledger = self.ledger.clone();
         let parts = ConsoleParts { control, ledger, token, clock: transport::clock::now };

@@ -129,6 +129,12 @@ impl HttpListeners {
         });
     }
 
+    /// Where the listener of this entry is bound, if it is open.
+    pub(super) fn bound(&self, door: &str, entry: &Listen) -> Option<SocketAddr> {
+        let mut open = self.0.iter().filter(|open| open.door == door);
+        open.find(|open| open.entry == *entry).map(|open| open.bound.address)
+    }
+
     /// Every open listener: its door and its address.
     pub(super) fn list(&self) -> impl Iterator<Item = (&'static str, &Listen)> {
         self.0.iter().map(|open| (open.door, &open.bound))

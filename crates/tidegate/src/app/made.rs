@@ -100,6 +100,7 @@ impl RunningApp {
         changes: &[MadeChange],
         author: &ChangeAuthor,
     ) -> Result<ReloadOutcome, SettingsRefusal> {
+        self.check_settled()?;
         let before = self.made_before()?;
         let (made, _) = self.made_with(before.as_ref(), changes)?;
         write(&made.path, &made.text)?;

@@ -4,18 +4,22 @@
 //! inside it. Called by the `run` command alone.
 
 mod admin_listeners;
+mod admin_moves;
 pub(crate) mod allocator;
 pub(crate) mod block_page;
 mod blocked_tunnels;
 mod build;
 mod cache_files;
 mod cache_index;
+mod check_picture;
 mod compiling;
 mod configuration;
+mod confirming;
 mod console;
 mod control;
 pub(crate) mod doors;
 mod effective;
+mod first_run;
 pub(crate) mod folders;
 mod greeting;
 mod http;
@@ -51,12 +55,12 @@ pub(crate) use effective::pixel_warnings;
 use crate::cli::CommandSetup;
 use ::signer::Signer;
 use ::signer::trust::TrustBook;
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use blocked_tunnels::AtPixel;
 use cache_files::CacheFiles;
 use command_output::{CommandFailure, ExitReason};
 use config::Plan;
-use config_history::ChangeHistory;
+use config_history::{ChangeHistory, ConfirmedCommit};
 use doors::OpenDoors;
 use file_access::private_files::PrivateFiles;
 use hot_restart::service_manager::{self, ServiceNews};
@@ -130,10 +134,17 @@ pub(crate) struct RunningApp {
     started: Now,
     /// Faults of the start that the program does without: each in a sentence.
     problems: Mutex<Vec<String>>,
-    /// How the admin listener was opened; it stays so until the program ends.
-    admin: admin::Settings,
+    /// The admin's settings in force: those of the start, but for addresses and names that a reload
+    /// takes.
+    admin: ArcSwap<admin::Settings>,
+    /// The admin, once it is there.
+    admin_door: OnceLock<admin::Admin>,
     /// Where it listens, once it does.
-    dashboard: Arc<OnceLock<SocketAddr>>,
+    dashboard: Arc<ArcSwapOption<SocketAddr>>,
+    /// Picture at the pixel door that shows whether a device trusts the authority.
+    check_url: ArcSwapOption<String>,
+    /// A change of the files that waits for confirmation.
+    commit: ConfirmedCommit,
     /// Where the console listens, if it does.
     console: OnceLock<admin::ConsolePlace>,
     /// Begun to close it.

@@ -6,6 +6,7 @@
 //! door is made from it and the one when the running door reads it: then the doors before that one
 //! are new, the failure says so, and the next reload brings all of them to one plan.
 
+use super::check_picture::check_address;
 use super::compiling::CompiledPolicy;
 use super::doors::{DoorsNotOpen, HttpOpening, OpenDoors, located};
 use super::http::BoundListeners;
@@ -51,6 +52,19 @@ impl RunningApp {
         self: &Arc<Self>,
         author: &ChangeAuthor,
     ) -> Result<(ReloadOutcome, Option<u64>), Vec<String>> {
+        let done = self.reload_unsettled(author)?;
+        // Where a change waits, its old listeners are needed until it is confirmed.
+        if self.commit.is_settled() {
+            self.settle_admin();
+        }
+        Ok(done)
+    }
+
+    /// The same, with listeners of the admin left open that it names no more.
+    pub(super) fn reload_unsettled(
+        self: &Arc<Self>,
+        author: &ChangeAuthor,
+    ) -> Result<(ReloadOutcome, Option<u64>), Vec<String>> {
         let mut number = None;
         let outcome = self.read_again(author, &mut number);
         let outcome = self.reloads.note(transport::clock::now().unix_secs(), outcome);
@@ -67,9 +81,9 @@ impl RunningApp {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = |text: String| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let plan = self.setup.plan().map_err(|failure| lines(failure.message))?;
-        // The admin listener stays as it is until the next start, whatever the plan says.
+        // Most of the admin stays as it is until the next start, whatever the plan says.
         let mut judged = plan.clone();
-        judged.file.admin = self.admin.clone();
+        judged.file.admin = self.admin_after(&plan);
         let refused = self.privileges.refuse(&judged, self.state.path());
         if !refused.is_empty() {
             return Err(refused.into_iter().map(|it| plan.locate(it).to_string()).collect());
@@ -87,6 +101,7 @@ impl RunningApp {
         self.apply(&mut running, plan).map_err(|why| lines(why.to_string()))?;
         *number = self.note_files(&running.plan, author);
         succession.keep();
+        self.start_signer(&running.plan);
         log.take_over();
         self.export(&running.plan);
         let (lists, rules) = self.swap(policy, before);
@@ -125,6 +140,16 @@ impl RunningApp {
         self.signer
             .reload(tables)
             .or_else(|why| if answered { Err(why) } else { Ok(SignerSuccession::NONE) })
+    }
+
+    /// Starts the signer where a pixel door came with a reload: any handshake may need it.
+    fn start_signer(&self, plan: &Plan) {
+        if plan.file.pixel.is_some()
+            && !self.signer.is_ready()
+            && let Err(why) = self.signer.start()
+        {
+            log::error!(target: "signer", "there are no certificates for blocked names: {why}");
+        }
     }
 
     /// Takes the lists with a URL of a plan.
@@ -238,6 +263,7 @@ impl RunningApp {
                 .map_err(DoorsNotOpen::Bind)?;
             bound.extend(listeners.into_iter().map(|listener| (index, listener)));
         }
+        let admin = self.bind_admin(running, &plan).map_err(DoorsNotOpen::Bind)?;
         // The DNS door binds before it changes anything, the resolver included, and is the last
         // that can fail. Without it the other doors still look names up.
         if let (Some(door), Some(settings)) = (&doors.dns, effective::dns_settings(&plan)) {
@@ -257,6 +283,7 @@ impl RunningApp {
                 .start(listener, &opening.limits, &self.cores, &self.drain, &opening.serve)
                 .map_err(DoorsNotOpen::Core)?;
         }
+        self.move_admin(running, admin, &plan).map_err(DoorsNotOpen::Core)?;
         self.blocked_names.sign_for(plan.file.signer.names);
         self.signer.apply_settings(&plan.file.signer);
         for opening in &openings {
@@ -275,9 +302,12 @@ impl RunningApp {
         running.warnings.extend(held.iter().map(ToString::to_string));
         running.warnings.extend(setup.state_note(&plan));
         running.warnings.extend(self.ledger.health().warnings);
-        if plan.file.admin != self.admin {
-            running.warnings.push("the admin section takes effect at the next start".into());
+        if plan.file.admin != **self.admin.load() {
+            let told =
+                "of the admin section, all but listen and hosts takes effect at the next start";
+            running.warnings.push(told.into());
         }
+        self.check_url.store(check_address(running, &plan).map(Arc::new));
         running.plan = plan;
         Ok(())
     }

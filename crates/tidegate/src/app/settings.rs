@@ -45,6 +45,7 @@ impl RunningApp {
         }
         // One at a time: each begins with what the one before it has left.
         let _turn = self.editing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.check_settled()?;
         let plan = self.plan();
         self.check_file(&plan)?;
         let mut text = plan.text().to_owned();
@@ -67,7 +68,7 @@ impl RunningApp {
         changes: Vec<FileChange>,
         author: &ChangeAuthor,
     ) -> Result<(ReloadOutcome, Option<u64>), SettingsRefusal> {
-        let written = WrittenFiles::write(main, changes).map_err(not_replaced)?;
+        let written = write_files(main, changes)?;
         match self.reload_as(author) {
             Ok(done) => {
                 written.keep();
@@ -101,7 +102,7 @@ impl RunningApp {
                 "change the file in an editor, then reload",
             );
         }
-        if self.admin.config_edits == ConfigEdits::Off {
+        if self.admin.load().config_edits == ConfigEdits::Off {
             return fixed(
                 "commands may not change the configuration's file",
                 "write `config_edits: on` below `admin` and restart, or change the file in an \
@@ -123,6 +124,14 @@ fn change_of(edit: &SettingEdit) -> Result<(SettingPath, SettingChange), Control
 
 pub(super) fn complaints(found: impl Iterator<Item = String>) -> SettingsRefusal {
     SettingsRefusal::Complaints(found.collect())
+}
+
+/// Writes files that are not in force yet.
+pub(super) fn write_files(
+    main: Option<&Path>,
+    changes: Vec<FileChange>,
+) -> Result<WrittenFiles, SettingsRefusal> {
+    WrittenFiles::write(main, changes).map_err(not_replaced)
 }
 
 fn not_replaced(why: WriteRefusal) -> SettingsRefusal {

@@ -1,6 +1,6 @@
 //! A pixel door on real sockets, and clients that show every byte.
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use door_pixel::{PixelDoor, PixelParts, Settings, SpliceBounds};
 use http_engine::client::{RequestSender, connect_http2};
 use http_front::HttpDoor;
@@ -14,8 +14,8 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 pub(crate) use test_support::{DEADLINE, HttpAnswer as Answer, blocking as policy_of};
@@ -97,7 +97,10 @@ impl Edge {
             tls: ServerTls::with_signer(Arc::clone(&signer)),
             signer,
             trust: Arc::default(),
-            dashboard: Arc::new(OnceLock::from(SocketAddr::from(([127, 0, 0, 1], 9053)))),
+            dashboard: Arc::new(ArcSwapOption::from_pointee(SocketAddr::from((
+                [127, 0, 0, 1],
+                9053,
+            )))),
             dialer: dialer(),
         };
         let bounds = SpliceBounds { destinations: DestinationScope::Guarded, doors: Vec::new() };
