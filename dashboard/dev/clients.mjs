@@ -11,13 +11,13 @@ const LENGTH_S = { "1h": 3600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 };
 const STEP_S = { "1h": 60, "24h": 3600, "7d": 3600, "30d": 86_400 };
 
 const HOUSE = [
-  { client: CLIENTS[0], name: "laptop.lan", mac: "3c:22:fb:10:4a:91", mac_random: false, weight: 61_000, share: 0.21, age_s: 3 },
-  { client: CLIENTS[1], name: "tv.lan", mac: "a0:d7:f3:55:02:1e", mac_random: false, weight: 40_260, share: 0.38, age_s: 21 },
-  { client: CLIENTS[2], name: "mias-tablet.lan", mac: "f4:0f:24:9b:77:c3", mac_random: false, weight: 12_570, share: 0.16, age_s: 140 },
-  { client: "192.168.1.70", name: "console.lan", mac: "00:d9:d1:aa:60:0f", mac_random: false, weight: 8_300, share: 0.04, age_s: 2_400 },
+  { client: CLIENTS[0], name: "laptop.lan", name_source: "dhcp", maker: "Apple", mac: "3c:22:fb:10:4a:91", mac_random: false, weight: 61_000, share: 0.21, age_s: 3 },
+  { client: CLIENTS[1], name: "tv.lan", name_source: "mdns", maker: "Samsung Electronics", mac: "a0:d7:f3:55:02:1e", mac_random: false, weight: 40_260, share: 0.38, age_s: 21 },
+  { client: CLIENTS[2], name: "mias-tablet.lan", name_source: "local", maker: "Lenovo Mobile Communication Technology", mac: "f4:0f:24:9b:77:c3", mac_random: false, weight: 12_570, share: 0.16, age_s: 140 },
+  { client: "192.168.1.70", name: "console.lan", name_source: "dhcp", maker: "Nintendo", mac: "00:d9:d1:aa:60:0f", mac_random: false, weight: 8_300, share: 0.04, age_s: 2_400 },
   { client: CLIENTS[3], name: null, mac: "da:a1:19:4e:c0:07", mac_random: true, weight: 5_540, share: 0.12, age_s: 900 },
   { client: "192.168.1.7", name: null, mac: null, mac_random: false, weight: 1_020, share: 0, age_s: 41_000 },
-  { client: CLIENTS[4], name: "localhost", mac: null, mac_random: false, weight: 310, share: 0.02, age_s: 70 },
+  { client: CLIENTS[4], name: "localhost", name_source: "reverse", mac: null, mac_random: false, weight: 310, share: 0.02, age_s: 70 },
 ];
 const HOSTILE = [
   "<img src=x onerror=alert(1)>.lan", "\u202egnp.exe.lan", "a\u0000b\u001b[31mred.lan", `${"very-long-label-of-a-phone.".repeat(7)}lan`,
@@ -97,7 +97,7 @@ export function shownClients(range, byHand) {
   const clients = SEEN.filter((one) => one.age_s < length).map(({ weight, share, age_s, ...one }) => {
     const requests = Math.max(1, Math.round(weight * scale));
     const name = profileOf(one);
-    return Object.assign(one, {
+    return Object.assign({ name_source: null, maker: null }, one, {
       profile: name, requests, blocked: Math.round(requests * share), first_at: at(Math.max(age_s, length * 0.97)), last_at: at(age_s),
       trust: TRUST.find((known) => known.client === one.client)?.trust ?? "unknown", held: heldFor(one.client, name, byHand),
     });

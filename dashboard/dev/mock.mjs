@@ -9,13 +9,18 @@ import { fileURLToPath } from "node:url";
 import { activity, changeProfiles, shownClients, shownProfiles } from "./clients.mjs";
 import { statistics } from "./statistics.mjs";
 import { configuration } from "./configuration.mjs";
-import { cached, LISTS, ORIGINS, row, series, top, TRUST } from "./data.mjs";
+import { cached, LISTS, ORIGINS, series, top, TRUST } from "./data.mjs";
+import { confirmFirstRun, firstRun, writeFirstRun } from "./first-run.mjs";
+import { live, requests } from "./rows.mjs";
+import { blockedIn7d, bypass, overlaps } from "./signals.mjs";
 import { answerUsers, callerOf, denied, login, logout, noteCall, signInOffer, TOKEN } from "./users.mjs";
+import { pages } from "./visits.mjs";
 
 const STARTED = Date.now() - 3 * 86_400_000 - 4_000_000;
 const DIST = fileURLToPath(new URL("../dist", import.meta.url));
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 // MOCK=empty: a first start without a request. MOCK=open: listens for the whole network, all healthy.
+// MOCK=fixed: a first run that may not write. MOCK=nostream, MOCK=burst: rows are not told, or too fast.
 // MOCK=many: forty clients. MOCK=young: counting began forty minutes ago.
 const MODE = process.env.MOCK ?? "";
 
@@ -82,9 +87,6 @@ function overrideFor(host, client) {
   return byHand.find((one) => (host === one.host || host.endsWith(`.${one.host}`)) && (one.client === null || one.client === client) && one.profile === null);
 }
 
-/** The log's rows are numbered by time: one every 700 ms. */
-const idAt = (ms) => Math.floor((ms - 1_700_000_000_000) / 700);
-const timeOf = (id) => id * 700 + 1_700_000_000_000 + ((id * 7919) % 600);
 /** A moment before or after now, as the API writes it. */
 const fromNow = (ms) => new Date(Date.now() + ms).toISOString();
 const trusting = ({ heard_s, avoided_s, ...known }) =>
@@ -147,22 +149,6 @@ function totals(range) {
     by_door: all ? split([["dns", 0.82, 0.6], ["pixel", 0, 0.28], ["proxy", 0.13, 0.11], ["web", 0.03, 0], ["gateway", 0.02, 0.01]]) : [],
     by_source: all ? sources.map(([source, part]) => ({ source, count: Math.round(all * part) })) : [],
   };
-}
-
-function requests(words) {
-  if (MODE === "empty") return { rows: [], next_before: null };
-  const limit = Number(words.get("limit") ?? 50);
-  const text = (words.get("filter") ?? "").toLowerCase();
-  const rows = [];
-  let id = Number(words.get("before") ?? idAt(Date.now()) + 1) - 1;
-  for (let seen = 0; seen < 5_000 && rows.length < limit; seen++, id--) {
-    const one = row(id, timeOf(id));
-    if (words.get("door") && one.door !== words.get("door")) continue;
-    if (words.get("action") && one.action !== words.get("action")) continue;
-    if (text && !`${one.subject} ${one.client}`.toLowerCase().includes(text)) continue;
-    rows.push(one);
-  }
-  return { rows, next_before: id + 1 };
 }
 
 function why(words) {
@@ -249,9 +235,16 @@ async function answer(request, url) {
     case "GET /api/rules": return [200, ownRules];
     case "PUT /api/rules": { const { text } = await readBody(request); ownRules = { text, revision: String(Date.now()) }; return [200, RELOADED]; }
     case "POST /api/replay": return [200, triedOutcome(await readBody(request))];
+    case "POST /api/requests/clear": return [204, null];
     case "POST /api/configuration/replay": return [200, triedOutcome({})];
     case "POST /api/rules/check": return [200, checkedRules((await readBody(request)).text)];
-    case "GET /api/lists": return [200, { lists: LISTS.map((list) => ({ unfit: null, subscription: null, made: false, off: false, ...list, loaded_at: new Date(STARTED).toISOString(), changed_at: new Date(STARTED).toISOString() })) }];
+    case "GET /api/lists": return [200, { lists: LISTS.map((list) => ({ unfit: null, subscription: null, made: false, off: false, ...list, blocked_7d: blockedIn7d(list.name), loaded_at: new Date(STARTED).toISOString(), changed_at: new Date(STARTED).toISOString() })) }];
+    case "GET /api/lists/overlaps": return [200, overlaps()];
+    case "GET /api/bypass": return [200, bypass(range)];
+    case "GET /api/pages": return [200, pages(words)];
+    case "GET /api/first-run": return [200, firstRun()];
+    case "POST /api/first-run": return writeFirstRun(await readBody(request));
+    case "POST /api/first-run/confirm": return confirmFirstRun();
     case "GET /api/upstreams": return [200, { upstreams: [
       { group: "", name: "quad9", timeouts: 29, unproved: 0, address: "https://dns.quad9.example/dns-query", queries: 61_204, failures: 31, latency_us: 14_300, healthy: true },
       { group: "", name: "cf", timeouts: 9, unproved: 0, address: "tls://192.0.2.1", queries: 60_880, failures: 12, latency_us: 11_900, healthy: true },
@@ -323,6 +316,7 @@ export async function mock(request, response, next) {
   if (!url.pathname.startsWith("/api/")) return next();
   const caller = callerOf(request);
   if (!caller) return sendJson(response, 401, { error: "not signed in", remedy: "sign in first" });
+  if (action === "GET /api/requests/live") return live(request, response, url.searchParams);
   const sent = request.method === "GET" ? null : await readBody(request);
   const [code, body] = denied(caller, action) ?? answerUsers(caller, action, sent, url.searchParams) ?? (await answer(request, url));
   noteCall(request, caller, action, sent, code, body);

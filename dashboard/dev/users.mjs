@@ -171,6 +171,8 @@ export function logout(request) {
 
 export const signInOffer = () => ({ users: users.length > 0, single_sign_on: MODE === "empty" ? null : { name: "Example Ltd", path: "/login/oidc" } });
 
+export const userCount = () => users.length;
+
 const shownUser = ({ secret: _secret, codes: _codes, password: _password, ...one }) => ({ ...one, sessions: sessions.filter((known) => known.user === one.name).length });
 
 function changeUser(caller, sent) {

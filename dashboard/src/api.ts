@@ -1,6 +1,7 @@
 // The typed client of the admin API. It refuses to guess: whatever is not the expected JSON becomes
 // a `Fault` that says what is wrong and what to do. Called by the views, and by nothing else.
 
+import type { Bypass, BypassRange } from "./bypass-model";
 import type { ClientActivity, Clients, GroupOrder, ProfileOrder, Profiles, RemoveOrder } from "./client-model";
 import type {
   Applied,
@@ -15,6 +16,7 @@ import type {
   FilesProblem,
   Schema,
 } from "./config-model";
+import type { FirstRun, FirstRunAnswer, FirstRunOrder } from "./first-run-model";
 import { asSentence } from "./format";
 import { t } from "./i18n";
 import type {
@@ -26,6 +28,7 @@ import type {
   ListUpdated,
   NewList,
   Origin,
+  Overlaps,
   Override,
   OverrideOrder,
   OwnRules,
@@ -65,6 +68,7 @@ import type {
 
 import { wordsOf } from "./statistics";
 import type { Statistics, StatisticsWords } from "./statistics-model";
+import type { PageVisits } from "./visit-model";
 
 /** What was looked at was changed meanwhile, where it is "changed". */
 export type FaultKind = "signed-out" | "unreachable" | "refused" | "changed";
@@ -238,6 +242,7 @@ export const api = {
   why: (query: WhyQuery, signal?: AbortSignal) =>
     get<Why>(withQuery("api/why", { ...query }), signal),
   lists: (signal?: AbortSignal) => get<{ lists: List[] }>("api/lists", signal),
+  overlaps: (signal?: AbortSignal) => get<Overlaps>("api/lists/overlaps", signal),
   addList: (list: NewList) => post<Reloaded>("api/lists", list, RELOAD_TIMEOUT_MS),
   removeList: (name: string) => post<Reloaded>("api/lists/remove", { name }, RELOAD_TIMEOUT_MS),
   switchList: (name: string, on: boolean) => post<Reloaded>("api/lists/switch", { name, on }, RELOAD_TIMEOUT_MS),
@@ -262,6 +267,12 @@ export const api = {
   clients: (range: Range, signal?: AbortSignal) => get<Clients>(withQuery("api/clients", { range }), signal),
   activity: (client: string, range: Range, signal?: AbortSignal) =>
     get<ClientActivity>(withQuery("api/clients/activity", { client, range }), signal),
+  bypass: (range: BypassRange, signal?: AbortSignal) => get<Bypass>(withQuery("api/bypass", { range }), signal),
+  pages: (asked: { client: string; site: string; at: string; range: string }, signal?: AbortSignal) =>
+    get<PageVisits>(withQuery("api/pages", asked), signal),
+  firstRun: (address: string, signal?: AbortSignal) => get<FirstRun>(withQuery("api/first-run", { address }), signal),
+  writeFirstRun: (order: FirstRunOrder) => post<FirstRunAnswer>("api/first-run", order, RELOAD_TIMEOUT_MS),
+  confirmFirstRun: () => post<unknown>("api/first-run/confirm", {}),
   profiles: (signal?: AbortSignal) => get<Profiles>("api/profiles", signal),
   putProfile: (order: ProfileOrder) => send<Reloaded>("PUT", "api/profiles", order, RELOAD_TIMEOUT_MS),
   removeProfile: (order: RemoveOrder) => post<Reloaded>("api/profiles/remove", order, RELOAD_TIMEOUT_MS),
@@ -285,6 +296,7 @@ export const api = {
     get<AuditPage>(withQuery("api/audit", { filter, before, limit: PAGE_ROWS }), signal),
   configFiles: (signal?: AbortSignal) => get<ConfigFiles>("api/configuration/files", signal),
   configSchema: () => get<Schema>("api/configuration/schema"),
+  clearLog: () => post<unknown>("api/requests/clear", {}, RELOAD_TIMEOUT_MS),
   configReplay: (files: DraftFile[]) => post<TriedOutcome>("api/configuration/replay", { files }, RELOAD_TIMEOUT_MS),
   configCheck: (files: DraftFile[]) => post<CheckedDraft>("api/configuration/check", { files }, RELOAD_TIMEOUT_MS),
   configEdit: (draft: EditDraft) => post<EditedDraft>("api/configuration/edit", draft),

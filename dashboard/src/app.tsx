@@ -9,6 +9,7 @@ import { PausedBanner } from "./parts/protection";
 import { languageFault, refreshStatus, route, session, statusFault } from "./state";
 import type { View } from "./route";
 import { AccountView } from "./views/account";
+import { BypassView } from "./views/bypass";
 import { CacheView } from "./views/cache";
 import { ClientsView } from "./views/clients";
 import { ConfigurationView } from "./views/configuration";
@@ -16,9 +17,11 @@ import { ListsView } from "./views/lists";
 import { Log } from "./views/log";
 import { Login } from "./views/login";
 import { Overview } from "./views/overview";
+import { PageView } from "./views/page";
 import { PeopleView } from "./views/people";
 import { Setup } from "./views/setup";
 import { StatisticsView } from "./views/statistics";
+import { WelcomeView } from "./views/welcome";
 import { WhyView } from "./views/why";
 
 const STATUS_EVERY_MS = 5_000;
@@ -33,6 +36,12 @@ function Current({ view }: { view: View }) {
       return <Log />;
     case "clients":
       return <ClientsView />;
+    case "bypass":
+      return <BypassView />;
+    case "page":
+      return <PageView />;
+    case "welcome":
+      return <WelcomeView />;
     case "why":
       return <WhyView />;
     case "lists":

@@ -6,12 +6,16 @@ import type { ClientTrust, Point } from "./model";
 /** A device that asked within the range. */
 export interface Client {
   client: string;
-  /** By reverse look-up, where this DNS knows one. */
+  /** As it calls itself, or as DNS does. */
   name: string | null;
+  /** Who told the name. */
+  name_source?: NameSource | null;
   /** From the kernel's table of neighbours. */
   mac: string | null;
   /** The device made that address up, and may make up another tomorrow. */
   mac_random: boolean;
+  /** Who made the device's network part; null for an address that was made up. */
+  maker?: string | null;
   profile: string;
   requests: number;
   blocked: number;
@@ -20,6 +24,9 @@ export interface Client {
   trust: ClientTrust["trust"];
   held: ClientHold | null;
 }
+
+/** A local record, the device's own word to the DHCP server, its announcement, or a reverse look-up. */
+export type NameSource = "local" | "dhcp" | "mdns" | "reverse";
 
 /** Everything allowed for a client, or everything blocked, by hand. */
 export interface ClientHold {

@@ -82,6 +82,8 @@ function ownViews(): Command[] {
   const within: [show: string, name: string][] = [["sessions", t("palette.sessions")], ["tokens", t("people.tokensOfPrograms")], ["audit", t("people.parts.audit")]];
   return [
     { id: "view account", name: t("nav.account"), also: t("palette.accountAlso"), kind: t("palette.view"), icon: "person", doing: go("account") },
+    { id: "view welcome", name: t("nav.welcome"), kind: t("palette.view"), icon: "setup", doing: go("welcome"), role: "administrator" },
+    { id: "view page", name: t("page.title"), kind: t("palette.view"), icon: "log", doing: go("page") },
     ...within.map(([show, name]): Command => ({ id: `people ${show}`, name, kind: t("palette.view"), icon: "people", doing: go("people", { show }), role: "administrator" })),
   ];
 }

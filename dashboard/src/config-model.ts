@@ -93,6 +93,10 @@ export interface Applied {
   number: number | null;
   /** What takes effect at the next start alone. */
   at_restart: string[];
+  /** Seconds until it is taken back, unless somebody keeps it: it changes where the dashboard is reached. */
+  confirm_within_s?: number | null;
+  /** Where the dashboard is from now on, if that changes. */
+  dashboard?: string | null;
 }
 
 /** What a refusal of a change says besides. */

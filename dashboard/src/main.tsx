@@ -8,6 +8,7 @@ import "./style/login.css";
 import "./style/panels.css";
 import "./style/overview.css";
 import "./style/log.css";
+import "./style/filters.css";
 import "./style/drawer.css";
 import "./style/explain.css";
 import "./style/setup.css";
@@ -19,6 +20,10 @@ import "./style/palette.css";
 import "./style/tried.css";
 import "./style/statistics.css";
 import "./style/configuration.css";
+import "./style/overlaps.css";
+import "./style/bypass.css";
+import "./style/page.css";
+import "./style/welcome.css";
 import { App } from "./app";
 import { begin, speakChosen } from "./state";
 

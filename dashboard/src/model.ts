@@ -116,10 +116,23 @@ export interface RequestPage {
   next_before: number | null;
 }
 
+/** What rows are asked for: empty words are left out. Times in milliseconds since 1970. */
 export interface RequestsQuery {
   filter: string;
   door: string;
   action: string;
+  client: string;
+  /** A host: itself, and what is under it. */
+  name: string;
+  kind: string;
+  list: string;
+  source: string;
+  /** `404`, `4xx`, `NXDOMAIN`; several by commas. */
+  status: string;
+  from: string;
+  to: string;
+  slower_than_us: string;
+  faster_than_us: string;
 }
 
 export interface RuleMatch extends Rule {
@@ -177,7 +190,30 @@ export interface List {
   made: boolean;
   /** Holds for nobody. */
   off: boolean;
+  /** Requests of the last seven days that it blocked; null where nothing was counted. */
+  blocked_7d?: number | null;
   subscription: Subscription | null;
+}
+
+/** How much of one list stands in another. */
+export interface Overlap {
+  name: string;
+  /** Names that both have. */
+  names: number;
+  /** That part of the first list's, 0 to 1. */
+  share: number;
+}
+
+export interface ListOverlap {
+  name: string;
+  names: number;
+  /** Those that hold most of it first. */
+  held_by: Overlap[];
+}
+
+export interface Overlaps {
+  counted_at: string;
+  lists: ListOverlap[];
 }
 
 /** How a list with a URL is kept. */

@@ -6,6 +6,8 @@ export const VIEWS = [
   "statistics",
   "log",
   "clients",
+  "bypass",
+  "page",
   "why",
   "lists",
   "cache",
@@ -13,6 +15,7 @@ export const VIEWS = [
   "people",
   "account",
   "setup",
+  "welcome",
 ] as const;
 export type View = (typeof VIEWS)[number];
 

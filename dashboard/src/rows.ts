@@ -14,6 +14,8 @@ export interface Held {
 
 /** A page this long stays quick on a phone; older rows are found with the filter. */
 export const HELD_ROWS_MAX = 1000;
+/** As many stay while new ones come in at the top: a page that is open for a day stays as quick as at first. */
+export const LIVE_ROWS_MAX = 240;
 
 export const NOTHING_HELD: Held = { rows: [], next: null, begun: false };
 
@@ -43,6 +45,39 @@ export function joinOlder(held: Held, page: RequestPage): Held {
   const last = held.rows.at(-1);
   const older = last ? page.rows.filter((row) => row.id < last.id) : page.rows;
   return { rows: [...held.rows, ...older], next: page.next_before, begun: true };
+}
+
+/** Rows that came and are not shown yet, because the page must not move under its reader. */
+export interface Waiting {
+  /** Newest first. */
+  rows: RequestRow[];
+  /** How many came; more than are kept here where it is long since one looked. */
+  count: number;
+}
+
+export const NOTHING_WAITS: Waiting = { rows: [], count: 0 };
+
+/** Takes in rows that came, in the order in which they came. What is held already is not new. */
+export function addWaiting(waiting: Waiting, came: readonly RequestRow[], held: Held): Waiting {
+  const top = Math.max(waiting.rows[0]?.id ?? 0, held.rows[0]?.id ?? 0);
+  const fresh = came.filter((row) => row.id > top).toSorted((a, b) => b.id - a.id);
+  if (fresh.length === 0) return waiting;
+  return { rows: [...fresh, ...waiting.rows].slice(0, LIVE_ROWS_MAX), count: waiting.count + fresh.length };
+}
+
+/**
+ * Shows what waits above what is held, and lets go of the oldest; null where so many came that some
+ * were not kept: then the newest page has to be asked for.
+ */
+export function showWaiting(held: Held, waiting: Waiting): Held | null {
+  if (waiting.count > waiting.rows.length) return null;
+  const top = held.rows[0]?.id ?? 0;
+  const fresh = waiting.rows.filter((row) => row.id > top);
+  if (fresh.length === 0) return held;
+  const rows = [...fresh, ...held.rows];
+  if (rows.length <= LIVE_ROWS_MAX) return { ...held, rows, begun: true };
+  const kept = rows.slice(0, LIVE_ROWS_MAX);
+  return { rows: kept, next: kept.at(-1)?.id ?? held.next, begun: true };
 }
 
 /** How many rows of the page are newer than all that is held. */

@@ -39,7 +39,7 @@ test.each(SCREENS)("a list is added by URL, fetched, switched off and removed (%
   await page.getByRole("textbox", { name: "URL" }).fill(`http://127.0.0.1:${(lists.address() as AddressInfo).port}/list.txt`);
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByText("fetched is added.").waitFor();
-  await page.getByRole("button", { name: "Fetch fetched" }).click();
+  await page.getByRole("button", { name: "Fetch now: fetched" }).click();
   await page.getByText(/fetched (was fetched anew|is unchanged)\./).waitFor();
   await expect.poll(() => edge.lookUp("www.fetched.example"), { timeout: 20_000 }).toBe(BLOCKED);
 
@@ -112,7 +112,7 @@ test.each(SCREENS)("own rules and lists are tried on what was asked before they 
   await editor.getByText(/none would have gone otherwise\.|would have passed\./).waitFor();
 
   await edge.lookUp("www.ads.example");
-  await page.getByRole("button", { name: "What if mine were off?" }).click();
+  await page.getByRole("button", { name: "What if off? mine" }).click();
   const entry = page.getByRole("listitem").filter({ hasText: "What if off?" });
   await entry.getByText(/\d+ more would have passed\./).waitFor();
   await entry.getByText("www.ads.example", { exact: true }).waitFor();

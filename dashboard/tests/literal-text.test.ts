@@ -1,22 +1,6 @@
 import { expect, it } from "vitest";
 import { parsed, sources, styles, textOf, walk, type SourceFile, type SourceNode } from "./source";
 
-/** Files whose texts are not messages yet. It only gets shorter. */
-const NOT_YET = [
-  "parts/client-table.tsx",
-  "parts/list-entry.tsx",
-  "parts/lists.tsx",
-  "parts/request-table.tsx",
-  "views/client.tsx",
-  "views/clients.tsx",
-  "views/lists.tsx",
-  "views/log.tsx",
-  "views/setup.tsx",
-];
-
-/** Styles that still have words; they take them from an attribute, `content: attr(data-name)`. */
-const STYLES_NOT_YET = ["style/clients.css", "style/log.css"];
-
 /** Names of things that are the same in every language. */
 const NAMES = new Set([
   "Tidegate", "English", "Deutsch",
@@ -76,18 +60,14 @@ function literalTexts({ root }: SourceFile): string[] {
 const texts = new Map(sources.map((file) => [file.name, literalTexts(file)]));
 
 it("every text that is read is a message", () => {
-  const found = [...texts].filter(([name, literal]) => literal.length > 0 && !NOT_YET.includes(name));
+  const found = [...texts].filter(([, literal]) => literal.length > 0);
   expect(Object.fromEntries(found)).toEqual({});
 });
 
-it("what has none left is not excepted any more", () => {
-  expect(NOT_YET.filter((name) => (texts.get(name) ?? []).length === 0)).toEqual([]);
-});
-
+// They take them from an attribute: `content: attr(data-name)`.
 it("no style has words of its own", () => {
   const found = styles.filter(({ text }) => /content:\s*"[^"\n]*\p{L}/u.test(text)).map(({ name }) => name);
-  expect(found.filter((name) => !STYLES_NOT_YET.includes(name))).toEqual([]);
-  expect(STYLES_NOT_YET.filter((name) => !found.includes(name))).toEqual([]);
+  expect(found).toEqual([]);
 });
 
 it("text is found where it can stand, and what nobody reads is none", () => {

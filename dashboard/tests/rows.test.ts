@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RequestRow } from "../src/model";
-import { freshCount, HELD_ROWS_MAX, joinNewest, joinOlder, NOTHING_HELD } from "../src/rows";
+import { addWaiting, freshCount, HELD_ROWS_MAX, joinNewest, joinOlder, LIVE_ROWS_MAX, NOTHING_HELD, NOTHING_WAITS, showWaiting } from "../src/rows";
 
 const row = (id: number): RequestRow => ({
   number: "01A2-076A-9DE3",
@@ -46,5 +46,31 @@ describe("rows of the log", () => {
     held = joinNewest(held, page(HELD_ROWS_MAX + 3, HELD_ROWS_MAX - 50, 7));
     expect(held.rows).toHaveLength(HELD_ROWS_MAX);
     expect(held.next).toBe(held.rows.at(-1)?.id);
+  });
+});
+
+describe("rows that wait", () => {
+  const held = joinNewest(NOTHING_HELD, page(10, 6, 6));
+
+  it("are counted once each, in any order", () => {
+    const waiting = addWaiting(NOTHING_WAITS, [row(11), row(10), row(12)], held);
+    expect(waiting.count).toBe(2);
+    expect(addWaiting(waiting, [row(12), row(9)], held)).toBe(waiting);
+    expect(ids(showWaiting(held, waiting)?.rows ?? [])).toEqual([12, 11, 10, 9, 8, 7, 6]);
+  });
+
+  it("do not let the page grow", () => {
+    const many = joinNewest(NOTHING_HELD, page(2 * LIVE_ROWS_MAX, 1, null));
+    const shown = showWaiting(many, addWaiting(NOTHING_WAITS, [row(5000)], many));
+    expect(shown?.rows).toHaveLength(LIVE_ROWS_MAX);
+    expect(shown?.next).toBe(shown?.rows.at(-1)?.id);
+  });
+
+  it("are asked for anew where some were not kept", () => {
+    const some = Array.from({ length: LIVE_ROWS_MAX }, (_, n) => row(11 + n));
+    const waiting = addWaiting(addWaiting(NOTHING_WAITS, some, held), [row(9000)], held);
+    expect(waiting.rows).toHaveLength(LIVE_ROWS_MAX);
+    expect(waiting.count).toBe(LIVE_ROWS_MAX + 1);
+    expect(showWaiting(held, waiting)).toBeNull();
   });
 });

@@ -35,6 +35,11 @@ export function ClientNames({ title, names, client, action, empty }: ClientNames
             <a class="bar-why" href={routeHash("why", { target: targetOf(name), client })} aria-label={t("clients.whyName", { name: printable(name) })}>
               {t("nav.why")}
             </a>
+            {name.includes(".") && (
+              <a class="bar-why" href={routeHash("page", { client, site: targetOf(name) })} aria-label={t("page.linkTo", { site: printable(name) })}>
+                {t("nav.page")}
+              </a>
+            )}
           </li>
         ))}
       </ol>

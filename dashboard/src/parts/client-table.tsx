@@ -2,11 +2,12 @@ import { clientName, EVERYBODY } from "../clients";
 import type { Client, Profile } from "../client-model";
 import { count, moment, percent, printable, share } from "../format";
 import { holdTag } from "../holds";
-import type { ClientTrust } from "../model";
+import { t } from "../i18n";
 import { routeHash } from "../route";
 import { today } from "../state";
 
-const TRUST_TEXT: Record<ClientTrust["trust"], string> = { trusts: "trusted", distrusts: "not trusted", unknown: "" };
+const COLUMNS = ["client", "address", "profile", "trust", "seen"] as const;
+const NUMBERS = ["requests", "blocked"] as const;
 
 /** What is in force for a client by hand, and whether its address will stay. */
 export function ClientTags({ client }: { client: Client }) {
@@ -15,7 +16,7 @@ export function ClientTags({ client }: { client: Client }) {
 
 /** A profile's name with its page behind it; that of everybody else has none. */
 export function ProfileLink({ name }: { name: string }) {
-  if (name === EVERYBODY) return <span class="quiet">everybody</span>;
+  if (name === EVERYBODY) return <span class="quiet">{t("clients.everybody")}</span>;
   return <a href={routeHash("clients", { profile: name })}>{printable(name)}</a>;
 }
 
@@ -28,14 +29,14 @@ export function ClientTable({ clients, profiles }: { clients: Client[]; profiles
     <table class="table clients" role="table">
       <thead role="rowgroup">
         <tr role="row">
-          {["Client", "Address", "Profile", "Authority", "Last seen"].map((name) => (
+          {COLUMNS.map((name) => (
             <th key={name} role="columnheader" scope="col">
-              {name}
+              {t(`clients.column.${name}`)}
             </th>
           ))}
-          {["Requests", "Blocked"].map((name) => (
+          {NUMBERS.map((name) => (
             <th key={name} role="columnheader" scope="col" class="number">
-              {name}
+              {t(`clients.column.${name}`)}
             </th>
           ))}
         </tr>
@@ -49,6 +50,18 @@ export function ClientTable({ clients, profiles }: { clients: Client[]; profiles
   );
 }
 
+/** A MAC address, with who made the device's network part; a made-up one has no maker. */
+function MacAddress({ client }: { client: Client }) {
+  const { mac, mac_random, maker } = client;
+  return (
+    <span class="mac quiet" title={mac_random ? t("clients.madeUpTitle") : undefined}>
+      <code>{printable(mac ?? "")}</code>
+      {mac_random && ` ${t("clients.madeUp")}`}
+      {maker && <span class="maker">{printable(maker)}</span>}
+    </span>
+  );
+}
+
 function ClientLine({ client, profiles }: { client: Client; profiles: Profile[] }) {
   const name = clientName(client, profiles);
   return (
@@ -57,28 +70,24 @@ function ClientLine({ client, profiles }: { client: Client; profiles: Profile[] 
         <a class="client-name" href={routeHash("clients", { client: client.client })}>
           {name}
         </a>
+        {client.name_source && name !== client.client && <span class="client-from">{t(`clients.nameFrom.${client.name_source}`)}</span>}
         <ClientTags client={client} />
       </td>
       <td role="cell" class="c-address">
         <code class={name === client.client ? "c-same" : undefined}>{printable(client.client)}</code>
-        {client.mac !== null && (
-          <code class="quiet" title={client.mac_random ? "Made up by the device" : undefined}>
-            {printable(client.mac)}
-            {client.mac_random && " (made up)"}
-          </code>
-        )}
+        {client.mac !== null && <MacAddress client={client} />}
       </td>
-      <td role="cell" class="c-profile">
+      <td role="cell" class="c-profile" data-name={t("clients.inRow.profile")}>
         <ProfileLink name={client.profile} />
       </td>
       <td role="cell" class="c-trust">
-        <span class={client.trust === "distrusts" ? "tag tag-land" : "quiet"}>{TRUST_TEXT[client.trust]}</span>
+        <span class={client.trust === "distrusts" ? "tag tag-land" : "quiet"} data-name={t("clients.inRow.trust")}>{client.trust !== "unknown" && t(`clients.trust.${client.trust}`)}</span>
       </td>
       <td role="cell" class="c-seen">
         <time dateTime={client.last_at}>{moment(client.last_at, today.value)}</time>
       </td>
-      <td role="cell" class="c-requests number">{count(client.requests)}</td>
-      <td role="cell" class="c-blocked number" title={`${count(client.blocked)} blocked`}>
+      <td role="cell" class="c-requests number" data-name={t("clients.inRow.requests")}>{count(client.requests)}</td>
+      <td role="cell" class="c-blocked number" data-name={t("clients.inRow.blocked")} title={t("clients.blockedCount", { count: client.blocked })}>
         {percent(share(client.blocked, client.requests))}
       </td>
     </tr>

@@ -14,6 +14,7 @@ import { Explanation, Verdict } from "./explanation";
 import { Icon } from "./icons";
 import { Notice } from "./notice";
 import { Outcome } from "./outcome";
+import { PageLink } from "./page-link";
 
 const ASK_AGAIN_MS = 60_000;
 
@@ -99,6 +100,7 @@ export function Drawer({ row, onClose }: { row: RequestRow; onClose: () => void 
             </div>
           )}
         </dl>
+        {why.data?.site && <PageLink client={row.client} site={why.data.site} at={row.at} onClick={() => dialog.current?.close()} />}
         {why.data && <ByHand why={why.data} onChanged={why.refresh} />}
         <section class="drawer-now" aria-label={t("drawer.policyNow")}>
           <h2>{t("drawer.askedAgain")}</h2>

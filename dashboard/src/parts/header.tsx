@@ -13,6 +13,7 @@ export const PLACES: readonly (Place & { role?: Role })[] = [
   { view: "statistics", name: "nav.statistics", icon: "statistics" },
   { view: "log", name: "nav.log", icon: "log" },
   { view: "clients", name: "nav.clients", icon: "clients" },
+  { view: "bypass", name: "nav.bypass", icon: "bypass" },
   { view: "why", name: "nav.why", icon: "why" },
   { view: "lists", name: "nav.lists", icon: "lists" },
   { view: "cache", name: "nav.cache", icon: "cache" },

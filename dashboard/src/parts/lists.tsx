@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { api, faultOf, type Fault } from "../api";
-import { count, plural } from "../format";
+import { t } from "../i18n";
 import type { List, Reloaded } from "../model";
 import { routeHash } from "../route";
 import { may, refreshStatus } from "../state";
@@ -8,6 +8,7 @@ import { Icon } from "./icons";
 import { ListEntry } from "./list-entry";
 import { Empty, Notice } from "./notice";
 import { Panel } from "./panel";
+import { Sentence } from "./sentence";
 
 /** The lists in force, and the button that reads them anew. */
 export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded: () => void }) {
@@ -30,12 +31,12 @@ export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded:
   return (
     <Panel
       id="lists-title"
-      title="Lists"
+      title={t("lists.title")}
       aside={
         may("operator") && (
           <button type="button" class="button" disabled={busy.value} onClick={() => void reload()}>
             <Icon name="reload" />
-            {busy.value ? "Reading …" : "Reload"}
+            {t(busy.value ? "lists.reading" : "lists.reload")}
           </button>
         )
       }
@@ -44,8 +45,11 @@ export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded:
       {done.value && (
         <Notice tone="good">
           <p>
-            Reloaded: {plural(done.value.lists, "list")} with {plural(done.value.rules, "rule")} in{" "}
-            {count(done.value.took_ms)} ms.
+            {t("lists.reloaded", {
+              lists: t("lists.lists", { count: done.value.lists }),
+              rules: t("lists.rules", { count: done.value.rules }),
+              ms: done.value.took_ms,
+            })}
           </p>
           {done.value.warnings.length > 0 && (
             <ul class="complaints">
@@ -57,11 +61,9 @@ export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded:
         </Notice>
       )}
       {lists?.length === 0 && (
-        <Empty title="No list, so nothing is blocked">
+        <Empty title={t("lists.none")}>
           {may("operator") && (
-            <>
-              <a href={routeHash("lists")}>Add one</a> from the catalogue, by its URL, or as rules of your own.
-            </>
+            <Sentence of="lists.noneAdd" parts={{ link: (content) => <a href={routeHash("lists")}>{content}</a> }} />
           )}
         </Empty>
       )}

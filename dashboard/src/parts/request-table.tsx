@@ -1,9 +1,13 @@
 import { doorName } from "../explain";
 import { micros, moment, subjectParts } from "../format";
+import { t } from "../i18n";
 import type { RequestRow } from "../model";
 import { routeHash } from "../route";
+import { sourceName } from "../row-sources";
 import { today } from "../state";
 import { Outcome } from "./outcome";
+
+const COLUMNS = ["time", "door", "client", "kind", "subject", "outcome", "source"] as const;
 
 /**
  * The rows as a table; on a phone each becomes a card. The roles are written out because a table
@@ -14,13 +18,13 @@ export function RequestTable({ rows, onOpen }: { rows: RequestRow[]; onOpen: (ro
     <table class="table requests" role="table">
       <thead role="rowgroup">
         <tr role="row">
-          {["Time", "Door", "Client", "Kind", "Name or URL", "Outcome", "Source"].map((name) => (
-            <th key={name} role="columnheader" scope="col">
-              {name}
+          {COLUMNS.map((column) => (
+            <th key={column} role="columnheader" scope="col">
+              {t(`log.column.${column}`)}
             </th>
           ))}
           <th role="columnheader" scope="col" class="number">
-            Took
+            {t("log.column.took")}
           </th>
         </tr>
       </thead>
@@ -43,7 +47,7 @@ function RequestLine({ row, onOpen }: { row: RequestRow; onOpen: (row: RequestRo
       <td role="cell" class="c-door">
         {doorName(row.door)}
       </td>
-      <td role="cell" class="c-client" title={row.client}>
+      <td role="cell" class="c-client" data-from={t("log.from")} title={row.client}>
         <a href={routeHash("clients", { client: row.client })}>{row.client}</a>
       </td>
       <td role="cell" class="c-kind">
@@ -61,7 +65,7 @@ function RequestLine({ row, onOpen }: { row: RequestRow; onOpen: (row: RequestRo
         <span class="status">{row.status_text}</span>
       </td>
       <td role="cell" class="c-source">
-        {row.source}
+        {sourceName(row.source)}
       </td>
       <td role="cell" class="c-took number">
         {micros(row.took_us)}

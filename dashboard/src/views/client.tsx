@@ -5,6 +5,7 @@ import { api } from "../api";
 import { clientName, EVERYBODY } from "../clients";
 import type { Client, ClientActivity, Profiles } from "../client-model";
 import { count, moment, percent, printable, share } from "../format";
+import { t } from "../i18n";
 import { holdsOf, namesHeld, type ByHandLists } from "../holds";
 import { BackLink } from "../parts/back-link";
 import { ClientTags, ProfileLink } from "../parts/client-table";
@@ -21,15 +22,8 @@ import { entriesFor, WeekGrid } from "../parts/week-grid";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
 import { range, today } from "../state";
-import type { ClientTrust } from "../model";
 
 const CLIENT_EVERY_MS = 5_000;
-
-const TRUST_TEXT: Record<ClientTrust["trust"], string> = {
-  trusts: "trusts the authority",
-  distrusts: "does not trust the authority",
-  unknown: "not known yet",
-};
 
 interface Known extends ByHandLists {
   /** Null where it did not ask in this range. */
@@ -76,14 +70,14 @@ function About({ address, known, onChanged }: { address: string; known: Known; o
   const above = client ? holdsOf(known, { client: null, profile: client.profile }) : [];
   return (
     <>
-      <section class="panel hero" aria-label="Requests over time">
+      <section class="panel hero" aria-label={t("client.overTime")}>
         {client ? (
           <>
             <Figures client={client} />
             <SeriesChart series={{ ...activity, range: range.value }} until={new Date()} />
           </>
         ) : (
-          <Empty title="No request in this range">Take a longer one, or look whether the device still uses Tidegate.</Empty>
+          <Empty title={t("client.noRequest")}>{t("client.noRequestHint")}</Empty>
         )}
       </section>
       <div class="columns columns-2">
@@ -91,11 +85,11 @@ function About({ address, known, onChanged }: { address: string; known: Known; o
           <HoldPanel who={who} holds={holdsOf(known, who)} above={above} onChanged={onChanged} />
           {client && <ItsProfile client={client} known={profiles} onChanged={onChanged} />}
           {names.allows.length + names.blocks.length > 0 && <Overrides {...names} onChanged={onChanged} />}
+          <Facts address={address} client={client} />
         </div>
         <div class="stack">
-          <ClientNames title="Most blocked" names={activity.blocked} client={address} action="block" empty="Nothing was blocked" />
-          <ClientNames title="Most asked for" names={activity.names} client={address} action="pass" empty="Nothing was asked for" />
-          <Facts address={address} client={client} />
+          <ClientNames title={t("client.mostBlocked")} names={activity.blocked} client={address} action="block" empty={t("client.nothingBlocked")} />
+          <ClientNames title={t("client.mostAsked")} names={activity.names} client={address} action="pass" empty={t("client.nothingAsked")} />
         </div>
       </div>
     </>
@@ -105,11 +99,11 @@ function About({ address, known, onChanged }: { address: string; known: Known; o
 function Figures({ client }: { client: Client }) {
   return (
     <dl class="figures figures-3">
-      <Figure name="Requests" value={count(client.requests)} />
-      <Figure name="Blocked" value={count(client.blocked)} tone="figure-block">
+      <Figure name={t("client.requests")} value={count(client.requests)} />
+      <Figure name={t("client.blocked")} value={count(client.blocked)} tone="figure-block">
         {percent(share(client.blocked, client.requests))}
       </Figure>
-      <Figure name="Last seen" value={moment(client.last_at, today.value)} />
+      <Figure name={t("client.lastSeen")} value={moment(client.last_at, today.value)} />
     </dl>
   );
 }
@@ -118,44 +112,48 @@ function Facts({ address, client }: { address: string; client: Client | null }) 
   return (
     <Panel
       id="facts-title"
-      title="The device"
+      title={t("client.device")}
       aside={
-        <a class="button" href={routeHash("log", { filter: address })}>
-          Its requests
+        <a class="button" href={routeHash("log", { client: address })}>
+          {t("client.itsRequests")}
         </a>
       }
     >
       <dl class="facts">
         <div>
-          <dt>Address</dt>
+          <dt>{t("client.address")}</dt>
           <dd>
             <code>{printable(address)}</code>
           </dd>
         </div>
         {client?.mac && (
           <div>
-            <dt>MAC address</dt>
+            <dt>{t("client.mac")}</dt>
             <dd>
               <code>{printable(client.mac)}</code>
-              {client.mac_random && <span class="quiet"> made up by the device</span>}
+              {client.mac_random && <span class="quiet"> {t("client.madeUp")}</span>}
+              {client.maker && <span class="quiet"> {printable(client.maker)}</span>}
             </dd>
           </div>
         )}
         {client?.name && (
           <div>
-            <dt>Name in DNS</dt>
-            <dd>{printable(client.name)}</dd>
+            <dt>{t("client.name")}</dt>
+            <dd>
+              {printable(client.name)}
+              {client.name_source && <span class="quiet"> {t(`client.nameFrom.${client.name_source}`)}</span>}
+            </dd>
           </div>
         )}
         {client && (
           <div>
-            <dt>Trust</dt>
-            <dd>{TRUST_TEXT[client.trust]}</dd>
+            <dt>{t("client.trust")}</dt>
+            <dd>{t(`client.trustIs.${client.trust}`)}</dd>
           </div>
         )}
         {client && (
           <div>
-            <dt>First in this range</dt>
+            <dt>{t("client.firstInRange")}</dt>
             <dd>{moment(client.first_at, today.value)}</dd>
           </div>
         )}
@@ -170,22 +168,21 @@ function ItsProfile({ client, known, onChanged }: { client: Client; known: Profi
   const profile = known.profiles.find((one) => one.name === client.profile);
   const painted = profile ? entriesFor(profile, known.groups) : [];
   return (
-    <Panel id="its-profile-title" title="Profile">
+    <Panel id="its-profile-title" title={t("client.profile")}>
       <p class="its-profile">
         <ProfileLink name={client.profile} />
-        {profile && !profile.made_here && <span class="tag">set in the file</span>}
+        {profile && !profile.made_here && <span class="tag">{t("client.setInFile")}</span>}
       </p>
       {wanted.value !== null && wanted.value !== client.profile && (
         <Notice tone="land">
           <p>
-            It is named in the profile {printable(wanted.value)} now, but {printable(client.profile)} stands before that and is about
-            it too.
+            {t("client.namedButEarlier", { wanted: printable(wanted.value), held: printable(client.profile) })}
           </p>
         </Notice>
       )}
       {wanted.value !== null && wanted.value === client.profile && (
         <Notice tone="good">
-          <p>{client.profile === EVERYBODY ? "It is treated as everybody." : `It is in ${printable(client.profile)}.`}</p>
+          <p>{client.profile === EVERYBODY ? t("client.asEverybody") : t("client.isIn", { profile: printable(client.profile) })}</p>
         </Notice>
       )}
       {painted.length > 0 && <WeekGrid painted={painted} zone={known.time_zone} />}

@@ -5,12 +5,14 @@ import { useEffect } from "preact/hooks";
 import { api } from "../api";
 import { found, SEARCH_FROM, sorted, SORTS, type Sort } from "../clients";
 import type { Clients, Profiles } from "../client-model";
-import { plural, printable } from "../format";
+import { printable } from "../format";
+import { t } from "../i18n";
 import { ClientTable } from "../parts/client-table";
 import { Empty, Notice } from "../parts/notice";
 import { GroupList, ProfileList } from "../parts/profile-list";
 import { RangeChoice } from "../parts/range-choice";
 import { SearchField } from "../parts/search-field";
+import { Sentence } from "../parts/sentence";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
 import { amend, range, route, told } from "../state";
@@ -20,8 +22,6 @@ import { ProfileView } from "./profile";
 
 const CLIENTS_EVERY_MS = 5_000;
 const TYPING_MS = 150;
-
-const SORT_TEXT: Record<Sort, string> = { requests: "Most requests first", seen: "Last seen first", name: "By name" };
 
 export function ClientsView() {
   const { words } = route.value;
@@ -48,7 +48,7 @@ function All() {
   return (
     <>
       <div class="view-head">
-        <h1>Clients</h1>
+        <h1>{t("clients.title")}</h1>
         <RangeChoice />
       </div>
       {asked.fault && asked.fault.kind === "refused" && <Notice tone="fault" fault={asked.fault} />}
@@ -78,10 +78,9 @@ function Seen({ seen, known }: { seen: Clients; known: Profiles }) {
   const shown = sorted(found(seen.clients, find, profiles), sort, profiles);
   if (seen.clients.length === 0) {
     return (
-      <section class="panel hero" aria-label="Clients">
-        <Empty title="No client in this range">
-          A device shows here once it asks Tidegate for something.{" "}
-          <a href={routeHash("setup")}>Set up a device</a>
+      <section class="panel hero" aria-label={t("clients.title")}>
+        <Empty title={t("clients.noneInRange")}>
+          <Sentence of="clients.noneHint" parts={{ link: (content) => <a href={routeHash("setup")}>{content}</a> }} />
         </Empty>
       </section>
     );
@@ -90,17 +89,17 @@ function Seen({ seen, known }: { seen: Clients; known: Profiles }) {
     <>
       <Order find={find} sort={sort} isLong={seen.clients.length >= SEARCH_FROM || find !== ""} />
       {shown.length === 0 ? (
-        <Empty title="No client fits">
+        <Empty title={t("clients.noneFits")}>
           <button type="button" class="button" onClick={() => amend({ sort })}>
-            Show all
+            {t("clients.showAll")}
           </button>
         </Empty>
       ) : (
-        <section class="panel panel-flush" aria-label="Clients">
+        <section class="panel panel-flush" aria-label={t("clients.title")}>
           <ClientTable clients={shown} profiles={profiles} />
         </section>
       )}
-      {seen.more > 0 && <p class="log-end quiet">The busiest are shown; {plural(seen.more, "client")} more asked in this range.</p>}
+      {seen.more > 0 && <p class="log-end quiet">{t("clients.more", { count: seen.more })}</p>}
     </>
   );
 }
@@ -117,18 +116,18 @@ function Order({ find, sort, isLong }: OrderProps) {
     <search class={isLong ? "filters client-filters" : "filters client-filters client-filters-few"}>
       {isLong && (
         <SearchField
-          label="Part of a name, an address or a profile"
+          label={t("clients.find")}
           value={find}
           settles={TYPING_MS}
           onFind={(text) => amend({ find: text, sort })}
         />
       )}
       <label>
-        <span class="unseen">Order</span>
+        <span class="unseen">{t("clients.order")}</span>
         <select class="input" value={sort} onChange={(event) => amend({ find, sort: event.currentTarget.value })}>
           {SORTS.map((one) => (
             <option key={one} value={one}>
-              {SORT_TEXT[one]}
+              {t(`clients.sort.${one}`)}
             </option>
           ))}
         </select>

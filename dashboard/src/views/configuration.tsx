@@ -10,6 +10,8 @@ import { ConfigTexts, ReadOnly } from "../parts/config-files";
 import { ConfigForms } from "../parts/config-forms";
 import { ConfigHistory } from "../parts/config-history";
 import { DeskBar, Review } from "../parts/config-review";
+import { DashboardAt } from "../parts/dashboard-at";
+import { WaitingChange } from "../parts/first-run-notice";
 import { Empty, Notice } from "../parts/notice";
 import { amend, refreshStatus, route } from "../state";
 
@@ -78,17 +80,25 @@ function AppliedNotice() {
   if (!done) return null;
   const rules = t("units.rules", { count: done.reload.rules });
   return (
-    <Notice tone="good">
-      <p>
-        {done.number === null ? t("config.applied", { rules }) : t("config.appliedAs", { number: String(done.number), rules })}
-      </p>
-      {done.at_restart.length > 0 && (
-        <ul class="complaints">
-          {done.at_restart.map((one) => (
-            <li key={one}>{one}</li>
-          ))}
-        </ul>
-      )}
-    </Notice>
+    <>
+      {done.confirm_within_s != null && <WaitingChange />}
+      <Notice tone="good">
+        <p>
+          {done.number === null ? t("config.applied", { rules }) : t("config.appliedAs", { number: String(done.number), rules })}
+        </p>
+        {done.at_restart.length > 0 && (
+          <ul class="complaints">
+            {done.at_restart.map((one) => (
+              <li key={one}>{one}</li>
+            ))}
+          </ul>
+        )}
+        {done.dashboard != null && (
+          <p>
+            <DashboardAt url={done.dashboard} />
+          </p>
+        )}
+      </Notice>
+    </>
   );
 }

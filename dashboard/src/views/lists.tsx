@@ -3,12 +3,14 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { api } from "../api";
-import { plural, printable } from "../format";
+import { printable } from "../format";
+import { t } from "../i18n";
 import type { List, ListUpdated } from "../model";
 import { useAct } from "../parts/act";
 import { AddList } from "../parts/add-list";
 import { ListEntry } from "../parts/list-entry";
 import { Empty, Notice } from "../parts/notice";
+import { OverlapsPanel } from "../parts/overlaps";
 import { OwnRulesPanel } from "../parts/own-rules";
 import { Panel } from "../parts/panel";
 import { ReadOnly } from "../parts/read-only";
@@ -21,14 +23,14 @@ const LISTS_EVERY_MS = 10_000;
 /** What became of fetching one list, in words. */
 function fetchedText(name: string, updated: ListUpdated): string {
   const one = updated.lists.find((list) => list.name === name);
-  if (!one) return `${name} is being fetched.`;
+  if (!one) return t("lists.isFetching", { name });
   switch (one.outcome) {
     case "changed":
-      return `${name} was fetched anew.`;
+      return t("lists.wasFetched", { name });
     case "same":
-      return `${name} is unchanged.`;
+      return t("lists.isSame", { name });
     case "failed":
-      return `${name} could not be fetched: ${one.failure ?? "no reason was told"}.`;
+      return t("lists.fetchFailed", { name, why: one.failure ?? t("lists.noReason") });
   }
 }
 
@@ -48,15 +50,16 @@ export function ListsView() {
     return worked;
   };
   const told = (what: string) => (reloaded: { rules: number }): string =>
-    `${what} ${plural(reloaded.rules, "rule")} in force.`;
+    `${what} ${t("lists.rulesInForce", { count: reloaded.rules })}`;
 
   const known = lists.data?.lists ?? [];
+  const overlaps = lists.data && <OverlapsPanel revision={known.map((list) => `${list.name} ${list.off} ${list.rules_names}`).join()} />;
   return (
     <>
       <div class="view-head">
-        <h1>Lists</h1>
+        <h1>{t("lists.title")}</h1>
       </div>
-      <ReadOnly needs="operator" can="add lists, switch them off, and write rules" />
+      <ReadOnly needs="operator" can={t("lists.operatorCan")} />
       {lists.fault && <Notice tone="fault" fault={lists.fault} />}
       {fault.value && <Notice tone="fault" fault={fault.value} />}
       {done.value && (
@@ -66,9 +69,9 @@ export function ListsView() {
       )}
       <div class={may("operator") ? "columns columns-2" : "stack"}>
         <div class="stack">
-          <Panel id="in-force-title" title="In force">
+          <Panel id="in-force-title" title={t("lists.inForce")}>
             {lists.data && known.length === 0 && (
-              <Empty title="No list, so nothing is blocked">{may("operator") && "Add one beside this, or write rules of your own."}</Empty>
+              <Empty title={t("lists.none")}>{may("operator") && t("lists.noneBeside")}</Empty>
             )}
             <ul class="entries">
               {known.map((list) => (
@@ -82,17 +85,18 @@ export function ListsView() {
                       trial={trial}
                       onSwitch={() =>
                         act(() =>
-                          api.switchList(list.name, list.off).then(told(`${list.name} is ${list.off ? "on" : "off"}.`)),
+                          api.switchList(list.name, list.off).then(told(t(list.off ? "lists.isOn" : "lists.isOff", { name: list.name }))),
                         )
                       }
                       onFetch={() => act(() => api.fetchList(list.name).then((it) => fetchedText(list.name, it)))}
-                      onRemove={() => act(() => api.removeList(list.name).then(told(`${list.name} is removed.`)))}
+                      onRemove={() => act(() => api.removeList(list.name).then(told(t("lists.isRemoved", { name: list.name }))))}
                     />
                   )}
                 />
               ))}
             </ul>
           </Panel>
+          {!may("operator") && overlaps}
           <OwnRulesPanel onSaved={lists.refresh} />
         </div>
         {may("operator") && (
@@ -100,8 +104,9 @@ export function ListsView() {
             <AddList
               lists={known}
               busy={busy.value}
-              onAdd={(list) => act(() => api.addList(list).then(told(`${list.name} is added.`)))}
+              onAdd={(list) => act(() => api.addList(list).then(told(t("lists.isAdded", { name: list.name }))))}
             />
+            {overlaps}
           </div>
         )}
       </div>
@@ -134,35 +139,35 @@ interface ButtonsProps {
 }
 
 function Buttons({ trial, list, busy, onSwitch, onFetch, onRemove }: ButtonsProps) {
-  const named = (what: string): string => `${what} ${list.name}`;
+  const { name } = list;
   return (
     <>
       <button
         type="button"
         class="button button-bare"
         disabled={busy}
-        aria-label={named(list.off ? "Switch on" : "Switch off")}
+        aria-label={t(list.off ? "lists.switchOnOf" : "lists.switchOffOf", { name })}
         onClick={() => void onSwitch()}
       >
-        {list.off ? "Switch on" : "Switch off"}
+        {t(list.off ? "lists.switchOn" : "lists.switchOff")}
       </button>
       <button
         type="button"
         class="button button-bare"
         disabled={busy || trial.busy.value}
-        aria-label={`What if ${list.name} were ${list.off ? "on" : "off"}?`}
+        aria-label={t(list.off ? "lists.whatIfOnOf" : "lists.whatIfOffOf", { name })}
         onClick={() => void trial.run({ switch_list: { name: list.name, on: list.off } })}
       >
-        {trial.busy.value ? "Trying …" : `What if ${list.off ? "on" : "off"}?`}
+        {t(trial.busy.value ? "lists.trying" : list.off ? "lists.whatIfOn" : "lists.whatIfOff")}
       </button>
       {list.subscription && (
-        <button type="button" class="button button-bare" disabled={busy} aria-label={named("Fetch")} onClick={() => void onFetch()}>
-          Fetch now
+        <button type="button" class="button button-bare" disabled={busy} aria-label={t("lists.fetchOf", { name })} onClick={() => void onFetch()}>
+          {t("lists.fetchNow")}
         </button>
       )}
       {list.made && list.name !== "own-rules" && (
-        <button type="button" class="button button-bare" disabled={busy} aria-label={named("Remove")} onClick={() => void onRemove()}>
-          Remove
+        <button type="button" class="button button-bare" disabled={busy} aria-label={t("lists.removeOf", { name })} onClick={() => void onRemove()}>
+          {t("lists.remove")}
         </button>
       )}
     </>

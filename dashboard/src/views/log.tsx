@@ -1,195 +1,108 @@
 // The request log: newest first, growing at the top by itself and at the bottom on the way down.
 
-import { useComputed, useSignal } from "@preact/signals";
-import { useCallback, useEffect, useRef } from "preact/hooks";
-import { api, faultOf, type Fault, withQuery } from "../api";
-import { doorName } from "../explain";
-import { count, moment } from "../format";
-import { DOORS, type RequestPage, type RequestRow } from "../model";
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { type Fault, withQuery } from "../api";
+import { moment } from "../format";
+import { t } from "../i18n";
+import { isNarrowed, isOpenEnded, logWords, readLogWords } from "../log-query";
+import type { RequestRow, RequestsQuery } from "../model";
+import { ClearLog } from "../parts/clear-log";
 import { Drawer } from "../parts/drawer";
+import { ExportLinks } from "../parts/export-links";
 import { Icon } from "../parts/icons";
+import { useLiveRows, type LiveRows } from "../parts/live-rows";
+import { LogFilters } from "../parts/log-filters";
 import { Empty, Notice } from "../parts/notice";
 import { RequestTable } from "../parts/request-table";
-import { SearchField } from "../parts/search-field";
-import { usePolled } from "../poll";
+import { Sentence } from "../parts/sentence";
 import { routeHash } from "../route";
-import { freshCount, HELD_ROWS_MAX, joinNewest, joinOlder, NOTHING_HELD, type Held } from "../rows";
+import { HELD_ROWS_MAX, type Held } from "../rows";
 import { amend, route, today } from "../state";
 
-const NEWEST_EVERY_MS = 2_000;
 /** Further down than this the page must not move under the reader. */
 const AT_TOP_PX = 160;
 /** After so many pages in a row without a row, looking further back takes a click. */
 const DRY_PAGES_MAX = 4;
 
 export function Log() {
-  const { words } = route.value;
-  const query = { filter: words["filter"] ?? "", door: words["door"] ?? "", action: words["action"] ?? "" };
+  const query = readLogWords(route.value.words);
+  const cleared = useSignal(0);
   // Another question is another log: the key starts it afresh.
   return (
     <>
       <div class="view-head">
-        <h1>Requests</h1>
+        <h1>{t("log.title")}</h1>
       </div>
-      <Filters key="filters" query={query} />
-      <Rows key={routeHash("log", query)} query={query} />
+      <LogFilters key="filters" query={query} />
+      <Rows
+        key={`${cleared.value} ${routeHash("log", logWords(query))}`}
+        query={query}
+        onCleared={() => {
+          cleared.value += 1;
+        }}
+      />
     </>
   );
 }
 
-interface Query {
-  filter: string;
-  door: string;
-  action: string;
-}
-
-function isNarrowed(query: Query): boolean {
-  return query.filter !== "" || query.door !== "" || query.action !== "";
-}
-
-function Filters({ query }: { query: Query }) {
-  return (
-    <search class="filters">
-      <SearchField
-        label="Part of a name, URL or client, or the number of a request"
-        placeholder="Part of a name, URL or client, or a number"
-        value={query.filter}
-        onFind={(filter) => amend({ ...query, filter })}
-      />
-      <label>
-        <span class="unseen">Door</span>
-        <select class="input" value={query.door} onChange={(event) => amend({ ...query, door: event.currentTarget.value })}>
-          <option value="">All doors</option>
-          {DOORS.map((door) => (
-            <option key={door} value={door}>
-              {doorName(door)}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        <span class="unseen">Outcome</span>
-        <select class="input" value={query.action} onChange={(event) => amend({ ...query, action: event.currentTarget.value })}>
-          <option value="">Any outcome</option>
-          <option value="block">Blocked</option>
-          <option value="pass">Passed</option>
-        </select>
-      </label>
-    </search>
-  );
-}
-
-function Rows({ query }: { query: Query }) {
-  const held = useSignal<Held>(NOTHING_HELD);
-  const loaded = useSignal(false);
-  const waiting = useSignal<RequestPage | null>(null);
-  const live = useSignal(true);
-  const older = useSignal<"idle" | "busy">("idle");
-  const dryPages = useSignal(0);
-  const olderFault = useSignal<Fault | null>(null);
+function Rows({ query, onCleared }: { query: RequestsQuery; onCleared: () => void }) {
+  const follows = useSignal(true);
   const open = useSignal<RequestRow | null>(null);
-  const waitingCount = useComputed(() => (waiting.value ? freshCount(held.value, waiting.value) : 0));
+  const table = useRef<HTMLDivElement>(null);
+  const pointed = useRef(false);
+  // A reader further down, with a row open or a row under the pointer, is not to have the page move.
+  const mayMove = (): boolean =>
+    scrollY < AT_TOP_PX && open.value === null && !pointed.current && table.current?.querySelector("tbody :focus-visible") == null;
+  const rows = useLiveRows(query, follows.value, mayMove);
+  const { held, loaded, fault } = rows;
+  const { settle } = rows;
+  const latest = useRef(settle);
+  latest.current = settle;
+  useEffect(() => {
+    const scrolled = (): void => {
+      if (scrollY < AT_TOP_PX) latest.current();
+    };
+    addEventListener("scroll", scrolled, { passive: true });
+    return () => removeEventListener("scroll", scrolled);
+  }, []);
 
-  const newest = usePolled(`newest ${live.value ? "live" : "held"}`, NEWEST_EVERY_MS, async (signal) => {
-    if (!live.value && loaded.value) return;
-    const page = await api.requests(query, null, signal);
-    // A reader further down, or with a row open, is not to have the page move.
-    const still = scrollY < AT_TOP_PX && open.value === null;
-    if (still || held.value.rows.length === 0) {
-      held.value = joinNewest(held.value, page);
-      waiting.value = null;
-    } else {
-      waiting.value = page;
-    }
-    loaded.value = true;
-  });
-
-  const loadOlder = useCallback(async () => {
-    const before = held.value.next;
-    if (before === null || older.value === "busy") return;
-    older.value = "busy";
-    try {
-      const page = await api.requests(query, before);
-      held.value = joinOlder(held.value, page);
-      dryPages.value = page.rows.length === 0 ? dryPages.value + 1 : 0;
-      olderFault.value = null;
-    } catch (thrown) {
-      olderFault.value = faultOf(thrown);
-    }
-    older.value = "idle";
-  }, [held, older, olderFault, dryPages]);
-
-  const showWaiting = (): void => {
-    if (waiting.value) held.value = joinNewest(held.value, waiting.value);
-    waiting.value = null;
-    scrollTo({ top: 0 });
-  };
-
-  const { rows } = held.value;
-  const first = rows[0];
+  const all = held.value.rows;
   return (
     <>
-      <div class="log-state">
-        <p class="quiet" aria-live="off">
-          {loaded.value && first
-            ? <>
-                {count(rows.length)} shown<span class="log-newest">, newest {moment(first.at, today.value)}</span>
-              </>
-            : "\u00a0"}
-        </p>
-        {isNarrowed(query) && (
-          <button type="button" class="button button-bare" aria-label="Clear the filter" onClick={() => amend({})}>
-            <Icon name="close" />
-            Clear
-          </button>
-        )}
-        {first && (
-          <a
-            class="button button-bare"
-            href={withQuery("api/requests", { ...query, format: "csv" })}
-            download
-            aria-label="These requests as CSV"
-            title="These requests as CSV, at most 100,000"
-          >
-            <Icon name="download" />
-            CSV
-          </a>
-        )}
-        <button
-          type="button"
-          class="button"
-          aria-pressed={!live.value}
-          onClick={() => {
-            live.value = !live.value;
+      <State query={query} rows={rows} follows={follows.value} onFollow={(on) => { follows.value = on; }} onCleared={onCleared} />
+      {fault && fault.kind === "refused" && <Notice tone="fault" fault={fault} />}
+      {all.length > 0 && (
+        <div
+          class="log-rows"
+          ref={table}
+          onPointerEnter={(event) => {
+            pointed.current = event.pointerType === "mouse";
           }}
+          onPointerLeave={() => {
+            pointed.current = false;
+            settle();
+          }}
+          onFocusOut={() => settle()}
         >
-          <Icon name={live.value ? "pause" : "play"} />
-          {live.value ? "Hold still" : "Follow"}
-        </button>
-      </div>
-      {waitingCount.value > 0 && (
-        <button type="button" class="button button-main log-fresh" onClick={showWaiting}>
-          {count(waitingCount.value)} newer
-        </button>
-      )}
-      {newest.fault && newest.fault.kind === "refused" && <Notice tone="fault" fault={newest.fault} />}
-      {rows.length > 0 && (
-        <div class="panel panel-flush">
-          <RequestTable
-            rows={rows}
-            onOpen={(row) => {
-              open.value = row;
-            }}
-          />
+          <Newer rows={rows} />
+          <div class="panel panel-flush">
+            <RequestTable
+              rows={all}
+              onOpen={(row) => {
+                open.value = row;
+              }}
+            />
+          </div>
         </div>
       )}
-      {loaded.value && rows.length === 0 && held.value.next === null && <NoRows query={query} />}
+      {loaded.value && all.length === 0 && held.value.next === null && <NoRows query={query} />}
       <Older
         held={held.value}
-        busy={older.value === "busy"}
-        byItself={dryPages.value < DRY_PAGES_MAX}
-        fault={olderFault.value}
-        onMore={loadOlder}
+        busy={rows.older.value === "busy"}
+        byItself={rows.dryPages.value < DRY_PAGES_MAX}
+        fault={rows.olderFault.value}
+        onMore={rows.loadOlder}
       />
       {open.value && (
         <Drawer
@@ -197,6 +110,7 @@ function Rows({ query }: { query: Query }) {
           row={open.value}
           onClose={() => {
             open.value = null;
+            settle();
           }}
         />
       )}
@@ -204,19 +118,91 @@ function Rows({ query }: { query: Query }) {
   );
 }
 
-function NoRows({ query }: { query: Query }) {
+interface StateProps {
+  query: RequestsQuery;
+  rows: LiveRows;
+  follows: boolean;
+  onFollow: (on: boolean) => void;
+  onCleared: () => void;
+}
+
+/** How many are shown, whether new ones come, files of them, and the button that holds the page still. */
+function State({ query, rows, follows, onFollow, onCleared }: StateProps) {
+  const { held, loaded } = rows;
+  const first = held.value.rows[0];
+  const comes = isOpenEnded(query, Date.now());
+  return (
+    <div class="log-state">
+      <p class="quiet" aria-live="off">
+        {loaded.value && first ? (
+          <>
+            {t("log.shown", { count: held.value.rows.length })}
+            <span class="log-newest">{t("log.newest", { at: moment(first.at, today.value) })}</span>
+          </>
+        ) : (
+          "\u00a0"
+        )}
+      </p>
+      {comes && <Liveness rows={rows} follows={follows} />}
+      {first && <ExportLinks what={t("log.these")} note={t("log.atMost", { count: 100_000 })} href={(format) => withQuery("api/requests", { ...logWords(query), format })} />}
+      {first && <ClearLog onCleared={onCleared} />}
+      {comes && (
+        <button type="button" class="button" aria-pressed={!follows} onClick={() => onFollow(!follows)}>
+          <Icon name={follows ? "pause" : "play"} />
+          {t(follows ? "log.hold" : "log.follow")}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Liveness({ rows, follows }: { rows: LiveRows; follows: boolean }) {
+  const { value } = rows.state;
+  const state = follows ? value : "held";
+  return (
+    <span class={`liveness liveness-${state}`} title={state === "refused" ? t("log.refusedWhy") : undefined}>
+      <span class="liveness-dot" aria-hidden="true" />
+      {t(`log.state.${state}`)}
+    </span>
+  );
+}
+
+/** The rows that wait, as a calm count. It takes no room, so that nothing moves when it comes. */
+function Newer({ rows }: { rows: LiveRows }) {
+  const { waiting, missed, show } = rows;
+  const some = waiting.value.count + missed.value;
+  return (
+    <div class="log-fresh-place">
+      <span class="unseen" role="status">
+        {some > 0 ? t("log.newerWait") : ""}
+      </span>
+      {some > 0 && (
+        <button
+          type="button"
+          class="button button-main log-fresh"
+          onClick={() => {
+            void show();
+            scrollTo({ top: 0 });
+          }}
+        >
+          {missed.value > 0 ? t("log.missed", { count: some }) : t("log.newer", { count: some })}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function NoRows({ query }: { query: RequestsQuery }) {
   return isNarrowed(query) ? (
-    <Empty title="No request fits this filter">
-      <p>Look for a shorter part of the name, or for all doors.</p>
+    <Empty title={t("log.noneFits")}>
+      <p>{t("log.noneFitsHint")}</p>
       <button type="button" class="button" onClick={() => amend({})}>
-        Clear the filter
+        {t("log.clearFilter")}
       </button>
     </Empty>
   ) : (
-    <Empty title="No request yet">
-      Every request at every door shows here within seconds.{" "}
-      <a href={routeHash("setup")}>Point a device at Tidegate</a>. If requests are counted but not shown, say{" "}
-      <code>log: all</code> under <code>ledger:</code>.
+    <Empty title={t("log.none")}>
+      <Sentence of="log.noneHint" parts={{ link: (content) => <a href={routeHash("setup")}>{content}</a> }} />
     </Empty>
   );
 }
@@ -242,20 +228,20 @@ function Older(props: {
     return () => watch.disconnect();
   }, [held, full, fault, byItself, onMore]);
   if (full) {
-    return <p class="log-end quiet">{count(held.rows.length)} requests are shown. Use the filter to look further back.</p>;
+    return <p class="log-end quiet">{t("log.full", { count: held.rows.length })}</p>;
   }
   return (
     <div ref={mark} class="log-end">
       {fault && <Notice tone="fault" fault={fault} />}
       {held.next !== null && held.rows.length === 0 && !busy && !byItself && (
-        <Empty title="Nothing fits among the newer requests">Older ones were not looked at yet.</Empty>
+        <Empty title={t("log.dry")}>{t("log.dryHint")}</Empty>
       )}
       {held.next !== null && (
         <button type="button" class="button" disabled={busy} onClick={() => void onMore()}>
-          {busy ? "Looking further back …" : held.rows.length === 0 ? "Look further back" : "Older"}
+          {t(busy ? "log.looking" : held.rows.length === 0 ? "log.lookBack" : "log.older")}
         </button>
       )}
-      {held.next === null && held.rows.length > 0 && <p class="quiet">The log begins here.</p>}
+      {held.next === null && held.rows.length > 0 && <p class="quiet">{t("log.begins")}</p>}
     </div>
   );
 }

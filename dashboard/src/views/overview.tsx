@@ -4,6 +4,7 @@ import { t } from "../i18n";
 import { RANGES, type Range, type Series, type Status, type TopTable, type Totals } from "../model";
 import { Doors } from "../parts/doors";
 import { Figure } from "../parts/figure";
+import { FirstRunNotice } from "../parts/first-run-notice";
 import { Lists } from "../parts/lists";
 import { Empty, Marked, Notice } from "../parts/notice";
 import { Origins } from "../parts/origins";
@@ -102,6 +103,7 @@ export function Overview() {
         <h1>{t("nav.overview")}</h1>
         <RangeChoice />
       </div>
+      <FirstRunNotice />
       {status.value?.warnings.map((warning) => (
         <Notice tone="land" key={warning}>
           <p>

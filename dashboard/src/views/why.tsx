@@ -9,6 +9,7 @@ import { DOORS, type WhyQuery } from "../model";
 import { ByHand } from "../parts/by-hand";
 import { Explanation } from "../parts/explanation";
 import { Empty, Notice } from "../parts/notice";
+import { PageLink } from "../parts/page-link";
 import { usePolled } from "../poll";
 import { go, route } from "../state";
 
@@ -152,6 +153,7 @@ function Answer({ question }: { question: WhyQuery }) {
         <div class="panel panel-answer">
           <h2 class="unseen">{t("why.answer")}</h2>
           <Explanation why={answer.data} around="wanted" />
+          {answer.data.site && <PageLink client={answer.data.client} site={answer.data.site} />}
           <ByHand why={answer.data} onChanged={answer.refresh} />
         </div>
       )}

@@ -1,7 +1,7 @@
 //! Names of devices, with reverse names by the resolvers of `dns.private_reverse`.
 //!
-//! Without such a resolver nobody is asked: the names of a network are its own affair. Asked for the
-//! admin API; the resolver by the thread that looks names up, which may wait.
+//! Without such a resolver nobody is asked: the names of a network are its own affair. Called for
+//! the admin API; the resolver by the thread that looks names up, which may wait.
 
 use config::Plan;
 use device_names::{
