@@ -5,7 +5,6 @@
 
 use super::counts::range;
 use super::{ApiRequest, ApiState};
-use crate::iso::iso;
 use crate::model::{ApiProblem, BypassQuery, BypassTable};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
@@ -15,7 +14,7 @@ use bypass_radar::{ROWS_MAX, RadarSpan, RadarSweep, known_name};
 use ledger::{GlimpseSpan, ReadError, ReportRange};
 use std::net::IpAddr;
 use std::sync::Arc;
-use vocab::Now;
+use vocab::{Now, iso};
 
 /// Devices of one answer.
 const DEVICES_MAX: usize = 200;

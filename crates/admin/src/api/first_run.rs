@@ -7,7 +7,6 @@ use super::configuration::FilesAnswer;
 use super::{ApiRequest, ApiState};
 use crate::author::RequestAuthor;
 use crate::change_author::ChangeAuthor;
-use crate::iso::iso;
 use crate::model::{
     ApiProblem, FilesProblem, FirstRunInfo, FirstRunOutcome, FirstRunQuery, FirstRunRequest,
 };
@@ -21,7 +20,7 @@ use ledger::ReadError;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use vocab::Door;
+use vocab::{Door, iso};
 
 /// A device that has asked within this time asks us, in milliseconds.
 const ASKS_MS: u64 = 10 * 60_000;

@@ -4,10 +4,8 @@
 //! program's, and for administrators alone.
 
 use super::counts::range;
-use super::request_rows::shape;
 use super::{ApiRequest, ApiState};
 use crate::caller::ApiCaller;
-use crate::iso::iso;
 use crate::model::{ApiProblem, InspectedInfo, PageDetails, PageTable, PagesQuery};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
@@ -18,6 +16,7 @@ use ledger::LogRow;
 use page_visits::{FoundVisit, GAP_MAX_MS, PageVisit, ROWS_MAX, VISITS_MAX, picked, visits};
 use std::net::IpAddr;
 use std::sync::Arc;
+use vocab::iso;
 
 /// Visits of a site by a client, one of them in full.
 #[utoipa::path(get, path = "/api/pages", params(PagesQuery), responses(
@@ -74,7 +73,7 @@ fn details(
         visit: PageVisit::of(visit, iso),
         bytes: rows.iter().map(|row| u64::from(row.bytes)).sum(),
         hosts: page_visits::visited_hosts(rows),
-        rows: rows[..shown].iter().cloned().map(shape).collect(),
+        rows: rows[..shown].iter().cloned().map(Into::into).collect(),
         more: rows.len() - shown,
         sent,
     }
