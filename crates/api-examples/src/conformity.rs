@@ -34,8 +34,8 @@ fn fault(schemas: &Value, schema: &Value, value: &Value, place: &str) -> Option<
             None => Some(format!("{place}: there is no schema {name}")),
         };
     }
-    let parts = schema["allOf"].as_array().into_iter().flatten();
-    if let Some(why) = parts.filter_map(|part| fault(schemas, part, value, place)).next() {
+    let mut parts = schema["allOf"].as_array().into_iter().flatten();
+    if let Some(why) = parts.find_map(|part| fault(schemas, part, value, place)) {
         return Some(why);
     }
     for choice in ["oneOf", "anyOf"] {

@@ -28,9 +28,10 @@ pub fn add_examples(document: &mut Value) -> Vec<String> {
     let mut maker = ExampleMaker::new(&schemas, &table["fields"]);
     each_operation(document, |name, operation| {
         for (media, body) in bodies(operation) {
-            let example = match is_structured(&media) {
-                true => maker.example(&body["schema"]),
-                false => table["answers"][name].clone(),
+            let example = if is_structured(&media) {
+                maker.example(&body["schema"])
+            } else {
+                table["answers"][name].clone()
             };
             if !example.is_null()
                 && let Some(body) = body.as_object_mut()

@@ -126,7 +126,10 @@ fn read_kea(text: &str, table: &mut LeaseTable) {
 mod tests {
     use super::*;
 
-    fn shown(text: &str) -> Vec<(String, Option<String>, Option<String>, Option<u64>)> {
+    /// Address, MAC address, name and end of a lease.
+    type ShownLease = (String, Option<String>, Option<String>, Option<u64>);
+
+    fn shown(text: &str) -> Vec<ShownLease> {
         let table = parse_leases(text);
         let mut all: Vec<_> = table
             .into_iter()
@@ -138,10 +141,6 @@ mod tests {
         all
     }
 
-    fn text(text: &str) -> Option<String> {
-        Some(text.to_owned())
-    }
-
     #[test]
     fn leases_of_dnsmasq_are_read_of_both_families() {
         let found = shown(
@@ -151,13 +150,13 @@ mod tests {
              duid 00:01:00:01:2a\n\
              1795262400 1234567 fd00::117 laptop 00:01:00:01\n",
         );
-        let mac = text("00:0c:29:aa:bb:cc");
+        let mac = Some("00:0c:29:aa:bb:cc".to_owned());
         assert_eq!(
             found,
             [
-                ("192.168.1.117".into(), mac, text("laptop"), Some(1_795_262_400)),
-                ("192.168.1.9".into(), text("7a:00:00:00:00:01"), None, None),
-                ("fd00::117".into(), None, text("laptop"), Some(1_795_262_400)),
+                ("192.168.1.117".into(), mac, Some("laptop".to_owned()), Some(1_795_262_400)),
+                ("192.168.1.9".into(), Some("7a:00:00:00:00:01".to_owned()), None, None),
+                ("fd00::117".into(), None, Some("laptop".to_owned()), Some(1_795_262_400)),
             ]
         );
     }
@@ -172,8 +171,8 @@ mod tests {
              \"Anna's <b>\";\n}\nlease 192.168.1.6 {\n  binding state active;\n}\nlease \
              192.168.1.6 {\n  binding state free;\n}\nlease 192.168.1.7 {\n",
         );
-        let mac = text("00:11:22:33:44:55");
-        assert_eq!(found, [("192.168.1.5".into(), mac, text("Anna's b"), None)]);
+        let mac = Some("00:11:22:33:44:55".to_owned());
+        assert_eq!(found, [("192.168.1.5".into(), mac, Some("Anna's b".to_owned()), None)]);
     }
 
     #[test]
@@ -187,8 +186,9 @@ mod tests {
              192.168.1.10,aa:bb:cc:00:11:24,01,3600,1795262400,1,0,0,declined,1,,0\n\
              short\n",
         );
-        let mac = text("aa:bb:cc:00:11:22");
-        let lease = ("192.168.1.8".into(), mac, text("tv.home.arpa"), Some(1_795_262_400));
+        let mac = Some("aa:bb:cc:00:11:22".to_owned());
+        let lease =
+            ("192.168.1.8".into(), mac, Some("tv.home.arpa".to_owned()), Some(1_795_262_400));
         assert_eq!(found, [lease]);
     }
 

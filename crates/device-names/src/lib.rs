@@ -79,10 +79,10 @@ impl DeviceNames {
             let AskedDevice { address, mac } = *device;
             let is_on_link = settings.mdns && mac.is_some();
             let reach = if is_on_link { DeviceReach::OnLink } else { DeviceReach::Beyond };
-            let leased = leases.name_of(address, mac, now);
-            let leased = leased.map(|name| (name.to_owned(), NameSource::Dhcp));
+            let given = leases.name_of(address, mac, now);
+            let given = given.map(|name| (name.to_owned(), NameSource::Dhcp));
             DeviceFacts {
-                name: leased.or_else(|| self.lookups.name_of(address, reach, now)),
+                name: given.or_else(|| self.lookups.name_of(address, reach, now)),
                 maker: mac.and_then(|mac| table.maker_of(mac)).map(str::to_owned),
             }
         };

@@ -72,19 +72,19 @@ fn a_lease_file_is_read_again_when_it_changes() {
     );
     folder.write("0 00:11:22:33:44:55 192.168.1.5 phone *\n");
     assert_eq!(ask(4, phone), None, "a look every five seconds");
-    let named = |name: &str| Some((name.to_owned(), NameSource::Dhcp));
-    assert_eq!(ask(5, phone), named("phone"));
+    let by_dhcp = |name: &str| Some((name.to_owned(), NameSource::Dhcp));
+    assert_eq!(ask(5, phone), by_dhcp("phone"));
     assert_eq!(names.troubles(), [] as [String; 0]);
     folder.write("0 00:11:22:33:44:55 192.168.1.5 annas-phone *\n");
-    assert_eq!(ask(10, phone), named("annas-phone"));
-    assert_eq!(ask(10, device("fd00::99", Some(MAC))), named("annas-phone"), "by its hardware");
+    assert_eq!(ask(10, phone), by_dhcp("annas-phone"));
+    assert_eq!(ask(10, device("fd00::99", Some(MAC))), by_dhcp("annas-phone"), "by its hardware");
     let other = MacAddress([0, 1, 2, 3, 4, 5]);
     assert_eq!(ask(10, device("192.168.1.5", Some(other))), None, "another device's by now");
     std::fs::remove_file(folder.0.join("leases")).unwrap();
-    assert_eq!(ask(15, phone), named("annas-phone"), "what was read is kept");
+    assert_eq!(ask(15, phone), by_dhcp("annas-phone"), "what was read is kept");
     assert_eq!(names.troubles().len(), 1);
     folder.write(&format!("{} 00:11:22:33:44:55 192.168.1.5 old *\n", at(25).unix_secs()));
-    assert_eq!(ask(25, phone), named("old"));
+    assert_eq!(ask(25, phone), by_dhcp("old"));
     assert_eq!(ask(26, phone), None, "its lease is over");
 }
 

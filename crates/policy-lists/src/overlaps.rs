@@ -91,13 +91,11 @@ mod tests {
 
     const NOON: Now = Now { unix_ms: 1_795_262_400_000, mono_ms: 0 };
 
+    fn source<'t>(&(name, kind, text): &(&'t str, ListKind, &'t str)) -> ListSource<'t> {
+        ListSource { name, kind, text: text.as_bytes(), files: &[] }
+    }
+
     fn rules(lists: &[(&str, ListKind, &str)]) -> RuleSet {
-        let source = |(name, kind, text): &(&'static str, ListKind, &'static str)| ListSource {
-            name,
-            kind: *kind,
-            text: text.as_bytes(),
-            files: &[],
-        };
         let lists: Vec<_> = lists.iter().map(source).collect();
         compile(&lists, 42)
     }
@@ -145,7 +143,9 @@ mod tests {
     #[test]
     fn no_name_of_many_is_counted_twice() {
         // Names enough for lines of the table that are full.
-        let names = |from: u32, to: u32| (from..to).map(|n| format!("n{n}.example\n")).collect();
+        let names = |from: u32, to: u32| {
+            (from..to).map(|n| format!("n{n}.example")).collect::<Vec<_>>().join("\n")
+        };
         let (all, half): (String, String) = (names(0, 20_000), names(10_000, 20_000));
         let source = |name, text: &'static str| ListSource {
             name,

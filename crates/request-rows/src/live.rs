@@ -17,6 +17,8 @@ use tokio::time::{Duration, Instant, Interval, MissedTickBehavior, interval_at, 
 
 /// Rows of one stream in a second, on average; as many may come at once.
 pub const ROWS_PER_SECOND_MAX: usize = 100;
+/// A row may be sent each time that so long has passed.
+const ROW_TIME: Duration = Duration::from_millis(1_000 / ROWS_PER_SECOND_MAX as u64);
 /// Time between two looks at whether the reader may still read, each with a comment line: proxies
 /// keep a connection that says something.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -79,7 +81,8 @@ enum NewsState {
 
 /// Rows that may be sent: filled with time, emptied by rows.
 struct RowBudget {
-    rows: f64,
+    rows: usize,
+    /// The moment up to which time has been turned into rows.
     at: Instant,
 }
 
@@ -102,7 +105,7 @@ pub fn live_rows<S: LiveSource>(
         newest,
         ended,
         heartbeat,
-        budget: RowBudget { rows: at_once as f64, at: now },
+        budget: RowBudget { rows: at_once, at: now },
         next_turn: now,
         ready: VecDeque::new(),
         _place: place,
@@ -193,13 +196,18 @@ impl RowBudget {
     /// Rows that may be sent now.
     fn left(&mut self, now: Instant) -> usize {
         // What was resumed with may be more than a second brings.
-        let most = self.rows.max(ROWS_PER_SECOND_MAX as f64);
-        let earned = now.duration_since(self.at).as_secs_f64() * ROWS_PER_SECOND_MAX as f64;
-        (self.rows, self.at) = ((self.rows + earned).min(most), now);
-        self.rows as usize
+        let most = self.rows.max(ROWS_PER_SECOND_MAX);
+        let passed = now.duration_since(self.at).as_nanos();
+        let earned = passed / ROW_TIME.as_nanos();
+        // Part of a row's time is kept for the next turn.
+        self.at = now
+            .checked_sub(Duration::from_nanos((passed % ROW_TIME.as_nanos()) as u64))
+            .unwrap_or(now);
+        self.rows = self.rows.saturating_add(earned as usize).min(most);
+        self.rows
     }
 
     fn take(&mut self, rows: usize) {
-        self.rows = (self.rows - rows as f64).clamp(0.0, ROWS_PER_SECOND_MAX as f64);
+        self.rows = self.rows.saturating_sub(rows).min(ROWS_PER_SECOND_MAX);
     }
 }

@@ -40,8 +40,8 @@ pub(crate) async fn replay(
 /// The moment that a replay of so many seconds begins at, in milliseconds since 1970; of a week
 /// where nobody says how many.
 pub(super) fn replay_since(since_s: Option<u64>, now: Now) -> u64 {
-    let since_ms = since_s.unwrap_or(SINCE_DEFAULT_S).saturating_mul(1000);
-    now.unix_ms.saturating_sub(since_ms)
+    let span_ms = since_s.unwrap_or(SINCE_DEFAULT_S).saturating_mul(1000);
+    now.unix_ms.saturating_sub(span_ms)
 }
 
 fn change_of(sent: ReplayRequest) -> Result<TriedChange, ApiRefusal> {

@@ -372,10 +372,8 @@ impl House {
         // A stream has no end to wait for.
         let is_stream =
             parts.headers.get("content-type").is_some_and(|it| it == "text/event-stream");
-        let body = match is_stream {
-            true => bytes::Bytes::new(),
-            false => body.collect().await.unwrap().to_bytes(),
-        };
+        let body =
+            if is_stream { bytes::Bytes::new() } else { body.collect().await.unwrap().to_bytes() };
         Answer { status: parts.status, headers: parts.headers, body }
     }
 

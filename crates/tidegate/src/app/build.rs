@@ -104,7 +104,9 @@ pub(super) fn start(
         dashboard: Arc::default(),
         running: Mutex::new(RunningDoors::empty(plan.clone())),
     });
-    trouble.into_iter().for_each(|trouble| app.note_problem(trouble));
+    if let Some(trouble) = trouble {
+        app.note_problem(trouble);
+    }
     open_all(&app, plan)?;
     Ok((app, origin))
 }

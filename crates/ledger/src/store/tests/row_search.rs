@@ -40,8 +40,8 @@ fn mixed_event(batch: u64, place: u64) -> RequestEvent {
         door,
         subject: if door == Door::Dns { plain.subject } else { EventSubject::url(&url) },
         client: IpAddr::from([192, 0, 2, (place % 7) as u8]),
-        kind: if place % 3 == 0 { RequestKind::Script } else { RequestKind::Lookup(28) },
-        action: if place % 6 == 0 { Action::Block } else { Action::Pass },
+        kind: if place.is_multiple_of(3) { RequestKind::Script } else { RequestKind::Lookup(28) },
+        action: if place.is_multiple_of(6) { Action::Block } else { Action::Pass },
         cause: match place % 6 {
             0 => Cause::Rule(RuleRef { list: ListId(0), line: 1 }),
             3 => Cause::Rule(RuleRef { list: ListId(9), line: 2 }),
