@@ -66,6 +66,7 @@ pub(crate) const BELOW_ADMIN: &[&str] = &[
     "policy",
     "ledger",
     "api-examples",
+    "table-files",
     "request-rows",
     "bypass-radar",
     "page-visits",

@@ -40,6 +40,7 @@ pub(crate) const WALLS: &[Wall] = &[
         &["vocab", "dns-wire", "pipeline", "mosdns-compat", "import-report", "yaml-text"],
     ),
     pure("api-examples", "crates/api-examples", &[]),
+    pure("table-files", "crates/table-files", &[]),
     pure("weekly-hours", "crates/weekly-hours", &["vocab"]),
     pure("policy", "crates/policy", &["vocab", "settings", "filter-patterns", "weekly-hours"]),
     pure("dns-wire", "crates/dns-wire", &["vocab"]),

@@ -217,6 +217,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(settings::setting))
         .routes(routes!(settings::change_settings))
         .merge(configuration::routes())
+        .merge(people())
         .merge(first_run::routes())
         .routes(routes!(changes::update_lists))
         .routes(routes!(changes::pause))
@@ -237,6 +238,11 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(overrides::blocks))
         .routes(routes!(overrides::unblock))
         .routes(routes!(replay::replay))
+}
+
+/// Those of people: the caller's own account, users, sessions, tokens, the audit log.
+fn people() -> OpenApiRouter<Arc<ApiState>> {
+    OpenApiRouter::new()
         .routes(routes!(me::me))
         .routes(routes!(me::change_password))
         .routes(routes!(me::begin_totp))

@@ -1,203 +1,44 @@
-//! Tables as files: CSV (RFC 4180) and JSON lines.
+//! `format` of the API: which file is wanted, and its answer.
 //!
-//! A cell of CSV that a spreadsheet would take for a formula gets an apostrophe in front, since
-//! names and URLs come from anybody. Made in pieces, so that a long table is never held as a whole.
-//! Called by the routes that take `format`.
+//! What stands in such a file is [`table_files`]'.
 
 use crate::refused::ApiRefusal;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use csv::{QuoteStyle, Terminator, WriterBuilder};
 use http::{HeaderValue, header};
-use std::borrow::Cow;
+use table_files::ExportFormat;
 
-/// Characters by which spreadsheets know a formula (OWASP, CSV injection).
-const FORMULA_STARTS: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
-
-/// Form of an exported table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ExportFormat {
-    /// Comma-separated values, with a line of names first.
-    Csv,
-    /// One JSON object a line.
-    JsonLines,
-}
-
-/// One cell.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum ExportCell<'c> {
-    Text(Cow<'c, str>),
-    Number(u64),
-    Share(f64),
-    Nothing,
-}
-
-/// A table that is written piece by piece.
-#[derive(Clone, Debug)]
-pub(crate) struct TableExport {
-    format: ExportFormat,
-    columns: &'static [&'static str],
-    begun: HeadLine,
-}
-
-/// Tells whether the line of names was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HeadLine {
-    Missing,
-    Written,
-}
-
-impl<'c> ExportCell<'c> {
-    /// A text.
-    pub(crate) fn text(text: impl Into<Cow<'c, str>>) -> Self {
-        Self::Text(text.into())
-    }
-
-    fn csv(&self) -> Cow<'_, str> {
-        match self {
-            Self::Text(text) if text.starts_with(FORMULA_STARTS) => format!("'{text}").into(),
-            Self::Text(text) => text.as_ref().into(),
-            Self::Number(number) => number.to_string().into(),
-            Self::Share(share) => format!("{share:.4}").into(),
-            Self::Nothing => "".into(),
-        }
-    }
-
-    fn json(&self) -> serde_json::Value {
-        match self {
-            Self::Text(text) => text.as_ref().into(),
-            Self::Number(number) => (*number).into(),
-            Self::Share(share) => (*share).into(),
-            Self::Nothing => serde_json::Value::Null,
-        }
+/// Reads `format`: none for JSON, as without it.
+pub(crate) fn read_format(word: Option<&str>) -> Result<Option<ExportFormat>, ApiRefusal> {
+    match word {
+        None | Some("" | "json") => Ok(None),
+        Some("csv") => Ok(Some(ExportFormat::Csv)),
+        Some("jsonl") => Ok(Some(ExportFormat::JsonLines)),
+        Some(other) => Err(ApiRefusal::unknown_word("format", other, "json, csv, jsonl")),
     }
 }
 
-impl ExportFormat {
-    /// Reads `format`: none for JSON, as without it.
-    pub(crate) fn read(word: Option<&str>) -> Result<Option<Self>, ApiRefusal> {
-        match word {
-            None | Some("" | "json") => Ok(None),
-            Some("csv") => Ok(Some(Self::Csv)),
-            Some("jsonl") => Ok(Some(Self::JsonLines)),
-            Some(other) => Err(ApiRefusal::unknown_word("format", other, "json, csv, jsonl")),
-        }
+/// An answer that a browser saves as a file. `name` is one of ours, without an extension.
+pub(crate) fn attachment(format: ExportFormat, name: &str, body: Body) -> Response {
+    let mut response = body.into_response();
+    let headers = response.headers_mut();
+    let kind = HeaderValue::from_static(format.content_type());
+    headers.insert(header::CONTENT_TYPE, kind);
+    let saved = format!("attachment; filename=\"{name}.{}\"", format.extension());
+    if let Ok(saved) = HeaderValue::from_str(&saved) {
+        headers.insert(header::CONTENT_DISPOSITION, saved);
     }
-
-    const fn content_type(self) -> &'static str {
-        match self {
-            Self::Csv => "text/csv; charset=utf-8; header=present",
-            Self::JsonLines => "application/x-ndjson",
-        }
-    }
-
-    const fn extension(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::JsonLines => "jsonl",
-        }
-    }
-
-    /// An answer that a browser saves as a file. `name` is one of ours, without an extension.
-    pub(crate) fn attachment(self, name: &str, body: Body) -> Response {
-        let mut response = body.into_response();
-        let headers = response.headers_mut();
-        let kind = HeaderValue::from_static(self.content_type());
-        headers.insert(header::CONTENT_TYPE, kind);
-        let saved = format!("attachment; filename=\"{name}.{}\"", self.extension());
-        if let Ok(saved) = HeaderValue::from_str(&saved) {
-            headers.insert(header::CONTENT_DISPOSITION, saved);
-        }
-        response
-    }
-}
-
-impl TableExport {
-    /// A table with these columns.
-    pub(crate) const fn new(format: ExportFormat, columns: &'static [&'static str]) -> Self {
-        Self { format, columns, begun: HeadLine::Missing }
-    }
-
-    /// The next rows as text, with the line of names before the first. A row has a cell for each
-    /// column.
-    pub(crate) fn rows<'c>(
-        &mut self,
-        rows: impl IntoIterator<Item = Vec<ExportCell<'c>>>,
-    ) -> Result<Vec<u8>, csv::Error> {
-        match self.format {
-            ExportFormat::Csv => {
-                let mut out = WriterBuilder::new()
-                    .terminator(Terminator::CRLF)
-                    .quote_style(QuoteStyle::Necessary)
-                    .from_writer(Vec::new());
-                if self.begun == HeadLine::Missing {
-                    out.write_record(self.columns)?;
-                }
-                for row in rows {
-                    out.write_record(row.iter().map(|cell| cell.csv().into_owned()))?;
-                }
-                self.begun = HeadLine::Written;
-                out.into_inner().map_err(|why| csv::Error::from(why.into_error()))
-            }
-            ExportFormat::JsonLines => {
-                let mut out = String::new();
-                for row in rows {
-                    // By hand, so that keys stand in the order of the columns.
-                    let fields = self.columns.iter().zip(&row).map(|(name, cell)| {
-                        format!("{}:{}", serde_json::Value::from(*name), cell.json())
-                    });
-                    out.push('{');
-                    out.push_str(&fields.collect::<Vec<_>>().join(","));
-                    out.push_str("}\n");
-                }
-                Ok(out.into_bytes())
-            }
-        }
-    }
+    response
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn written(format: ExportFormat) -> String {
-        let mut table = TableExport::new(format, &["name", "count", "share"]);
-        let row = |name: &'static str, count| {
-            vec![ExportCell::text(name), ExportCell::Number(count), ExportCell::Share(0.5)]
-        };
-        let mut out = table.rows([row("a,\"b\"\r\nc", 1), row("=cmd|' /C calc'!A0", 2)]).unwrap();
-        for start in ["+1", "-1", "@SUM(A1)", "\tx", "\rx"] {
-            out.extend(table.rows([row(start, 3)]).unwrap());
-        }
-        let last = [ExportCell::text(""), ExportCell::Nothing, ExportCell::Share(1.0)];
-        out.extend(table.rows([last.to_vec()]).unwrap());
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn cells_of_csv_are_quoted_and_no_formula() {
-        let lines = "name,count,share\r\n\"a,\"\"b\"\"\r\nc\",1,0.5000\r\n\
-                     '=cmd|' /C calc'!A0,2,0.5000\r\n'+1,3,0.5000\r\n'-1,3,0.5000\r\n\
-                     '@SUM(A1),3,0.5000\r\n'\tx,3,0.5000\r\n\"'\rx\",3,0.5000\r\n,,1.0000\r\n";
-        assert_eq!(written(ExportFormat::Csv), lines);
-    }
-
-    #[test]
-    fn json_lines_keep_the_order_of_columns_and_every_character() {
-        let written = written(ExportFormat::JsonLines);
-        let first = written.lines().next().unwrap();
-        assert_eq!(first, r#"{"name":"a,\"b\"\r\nc","count":1,"share":0.5}"#);
-        assert_eq!(written.lines().count(), 8);
-        for line in written.lines() {
-            assert!(serde_json::from_str::<serde_json::Value>(line).unwrap().is_object());
-        }
-        assert!(written.ends_with("{\"name\":\"\",\"count\":null,\"share\":1.0}\n"));
-    }
-
     #[test]
     fn unknown_formats_are_refused() {
-        assert_eq!(ExportFormat::read(None).unwrap(), None);
-        assert_eq!(ExportFormat::read(Some("csv")).unwrap(), Some(ExportFormat::Csv));
-        assert!(ExportFormat::read(Some("xlsx")).unwrap_err().problem.remedy.contains("jsonl"));
+        assert_eq!(read_format(None).unwrap(), None);
+        assert_eq!(read_format(Some("csv")).unwrap(), Some(ExportFormat::Csv));
+        assert!(read_format(Some("xlsx")).unwrap_err().problem.remedy.contains("jsonl"));
     }
 }

@@ -149,7 +149,7 @@ fn the_difference_to_what_runs_is_told_and_secrets_are_not() {
     assert!(edge.told(&["check", "--diff"]).contains("nothing differs"));
     let changed = YAML.replace("192.0.2.7", "192.0.2.8")
         + "proxy: { listen: [\"http://127.0.0.1:0\"], parent: \"http://me:hunter2@127.0.0.1:1\" }\n\
-           admin: { listen: \"127.0.0.1:0\" }\n";
+           admin: { listen: \"127.0.0.1:0\", metrics_listen: \"127.0.0.1:0\" }\n";
     fs::write(&edge.config, changed).unwrap();
     let told = edge.told(&["check", "--diff"]);
     for line in ["dns.local: changes from", "proxy: is added", "(at the next start)", "anew: mine"]

@@ -210,10 +210,12 @@ fn a_reload_adds_and_removes_listeners() {
         (curl(&[&format!("http://{free}/")]).0 == 0).then_some(())
     });
     // What a reload cannot change is said, not ignored.
-    let moved = right
-        .replace("admin: { listen: \"127.0.0.1:0\" }", "admin: { listen: \"127.0.0.1:9053\" }");
+    let moved = right.replace(
+        "admin: { listen: \"127.0.0.1:0\" }",
+        "admin: { listen: \"127.0.0.1:0\", metrics_listen: \"127.0.0.1:0\" }",
+    );
     edge.scratch.write("tidegate.yaml", moved);
-    assert!(edge.told(&["ctl", "reload"]).contains("admin section takes effect at the next start"));
+    assert!(edge.told(&["ctl", "reload"]).contains("takes effect at the next start"));
     edge.scratch.write("tidegate.yaml", &right);
     edge.told(&["ctl", "reload"]);
     wait::until("the listener to close", || {

@@ -7,13 +7,14 @@ use super::ApiState;
 use super::row_pages::page;
 use crate::model::RequestRow;
 use crate::refused::ApiRefusal;
-use crate::table_export::{ExportCell, ExportFormat, TableExport};
+use crate::table_export::attachment;
 use axum::body::Body;
 use axum::response::Response;
 use futures_util::stream;
 use ledger::RowFilter;
 use std::io;
 use std::sync::Arc;
+use table_files::{ExportCell, ExportFormat, TableExport};
 
 /// Rows of a file, if none are asked for and at most.
 pub(crate) const ROWS_MAX: u32 = 100_000;
@@ -78,7 +79,7 @@ pub(super) async fn file(
     });
     let first = stream::iter([Ok::<_, io::Error>(first)]);
     let body = Body::from_stream(futures_util::StreamExt::chain(first, rest));
-    Ok(format.attachment("tidegate-requests", body))
+    Ok(attachment(format, "tidegate-requests", body))
 }
 
 impl FileProgress {

@@ -6,7 +6,7 @@ use super::{ApiRequest, ApiState};
 use crate::model::{ApiProblem, InspectedList, RequestPage, RequestRow};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
-use crate::table_export::ExportFormat;
+use crate::table_export::read_format;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -31,7 +31,7 @@ pub(crate) async fn requests(
     CheckedQuery(query): CheckedQuery<RowsPageQuery>,
 ) -> Result<Response, ApiRefusal> {
     let filter = RowFilter { before: query.before, ..wanted.filter()? };
-    if let Some(format) = ExportFormat::read(query.format.as_deref())? {
+    if let Some(format) = read_format(query.format.as_deref())? {
         let limit = query.limit.unwrap_or(FILE_ROWS_MAX).clamp(1, FILE_ROWS_MAX);
         return request_export::file(app, filter, limit, format).await;
     }

@@ -8,7 +8,7 @@ use crate::model::{
 };
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
-use crate::table_export::{ExportCell, ExportFormat, TableExport};
+use crate::table_export::{attachment, read_format};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -18,7 +18,9 @@ use ledger::{
     StatisticCounts, StatisticDimension, StatisticPoint, StatisticRange, StatisticRanking,
     StatisticSeries, StatisticsReport,
 };
+use std::io;
 use std::sync::Arc;
+use table_files::{ExportCell, ExportFormat, TableExport};
 use vocab::{Door, Now};
 
 /// Lines of a ranking, if none are asked for; of a file, as many as there may be.
@@ -42,7 +44,7 @@ pub(crate) async fn statistics(
     asked: ApiRequest,
     CheckedQuery(words): CheckedQuery<StatisticsQuery>,
 ) -> Result<Response, ApiRefusal> {
-    let format = ExportFormat::read(words.format.as_deref())?;
+    let format = read_format(words.format.as_deref())?;
     let query = query(&words, format, asked.now)?;
     let (range, only) = (query.range, key(&query.series));
     let report = app.ask(move |app| app.ledger.statistics(&query, asked.now)).await??;
@@ -198,10 +200,10 @@ fn file(
         let remedy = "ask for JSON, and report this";
         ApiRefusal::new(StatusCode::INTERNAL_SERVER_ERROR, why.to_string(), remedy)
     })?;
-    Ok(format.attachment(&name, Body::from(bytes)))
+    Ok(attachment(format, &name, Body::from(bytes)))
 }
 
-fn ranked(ranking: &StatisticRanking, format: ExportFormat) -> Result<Vec<u8>, csv::Error> {
+fn ranked(ranking: &StatisticRanking, format: ExportFormat) -> io::Result<Vec<u8>> {
     let row = |key: &str, counts: &StatisticCounts| {
         let mut cells =
             vec![ExportCell::text(ranking.dimension.as_str()), ExportCell::text(key.to_owned())];
@@ -214,7 +216,7 @@ fn ranked(ranking: &StatisticRanking, format: ExportFormat) -> Result<Vec<u8>, c
     TableExport::new(format, RANKING_COLUMNS).rows(lines.chain(others))
 }
 
-fn over_time(points: &[StatisticPoint], format: ExportFormat) -> Result<Vec<u8>, csv::Error> {
+fn over_time(points: &[StatisticPoint], format: ExportFormat) -> io::Result<Vec<u8>> {
     let row = |point: &StatisticPoint| {
         let mut cells = vec![
             ExportCell::text(iso(point.at_ms)),

@@ -255,9 +255,6 @@ fn upstream(
     }
     let connections = section.whole("max_conns", 0..=u64::MAX).filter(|most| *most > 0);
     let profile = network::chosen(section);
-    if !notes.is_mosdns() {
-        it.min_connections = kept_open(section, connections);
-    }
     let port = if notes.is_mosdns() {
         None
     } else {
@@ -292,10 +289,8 @@ fn upstream(
         notes.warn(section.position.below("enable_http3").complaint(message));
     }
     let is_udp = it.address.starts_with("udp:") || it.address.starts_with("quic:");
-    if is_udp && it.min_connections > 0 {
-        let message = format!("\"min_conns\" has no effect on {}://", it.scheme());
-        notes.warn(section.position.below("min_conns").complaint(message));
-        it.min_connections = 0;
+    if !notes.is_mosdns() {
+        it.min_connections = kept_open(section, connections, it.scheme());
     }
     match socks5 {
         Some(item) if is_udp => {
@@ -311,12 +306,17 @@ fn upstream(
 }
 
 /// `min_conns`: connections that are kept open though nothing is asked.
-fn kept_open(section: &mut ConfigSection<'_>, most: Option<u64>) -> u8 {
+fn kept_open(section: &mut ConfigSection<'_>, most: Option<u64>, scheme: &str) -> u8 {
     let least = section.whole("min_conns", 0..=4096).unwrap_or(0);
     let place = section.position.below("min_conns");
     if least > most.unwrap_or(64) {
         let complaint = place.complaint(format!("{least} are more than max_conns"));
         section.notes.complain(complaint.remedy("at most max_conns, which is 64 by default"));
+        return 0;
+    }
+    if least > 0 && matches!(scheme, "udp" | "quic") {
+        let message = format!("\"min_conns\" has no effect on {scheme}://");
+        section.notes.warn(place.complaint(message));
         return 0;
     }
     least.min(64) as u8
