@@ -17,7 +17,7 @@ import { usePolled } from "../poll";
 import { routeHash } from "../route";
 import { amend, may, route, today } from "../state";
 
-const SIGNALS_EVERY_MS = 30_000;
+const SIGNALS_EVERY_MS = 120_000;
 
 /** What the systems ask first, and what Tidegate says. */
 const CANARIES = [

@@ -20,7 +20,7 @@ import { amend, go, route, today } from "../state";
 import type { PageVisits, Visit, VisitHost, VisitLine } from "../visit-model";
 import { keptAway, visitLength } from "../waterfall";
 
-const VISITS_EVERY_MS = 15_000;
+const VISITS_EVERY_MS = 60_000;
 
 interface Asked {
   client: string;

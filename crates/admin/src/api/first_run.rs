@@ -16,7 +16,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use http::StatusCode;
-use ledger::ReadError;
+use ledger::{ReadError, RowFilter};
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -24,9 +24,8 @@ use vocab::{Door, iso};
 
 /// A device that has asked within this time asks us, in milliseconds.
 const ASKS_MS: u64 = 10 * 60_000;
-/// Time and rows of a device among which its last question is looked for.
+/// Time within which the last question of a device is looked for.
 const DAY_MS: u64 = 86_400_000;
-const ROWS_MAX: usize = 20_000;
 
 /// Routes of the first run.
 pub(crate) fn routes() -> OpenApiRouter<Arc<ApiState>> {
@@ -48,9 +47,13 @@ pub(crate) async fn look(
         let mut info = app.first_run.look(&query, client, asked.now);
         info.people = app.gate.credentials.users.list().len();
         info.needed &= info.people == 0;
-        let day = asked.now.unix_ms.saturating_sub(DAY_MS)..u64::MAX;
-        let rows = app.ledger.rows_of(client, day, ROWS_MAX)?;
-        let last = rows.iter().rev().find(|row| row.door == Door::Dns).map(|row| row.at_ms);
+        let questions = RowFilter {
+            client: Some(client),
+            door: Some(Door::Dns),
+            from_ms: Some(asked.now.unix_ms.saturating_sub(DAY_MS)),
+            ..RowFilter::default()
+        };
+        let last = app.ledger.rows(&questions, 1)?.rows.first().map(|row| row.at_ms);
         info.this_device.asks_dns =
             last.is_some_and(|at_ms| asked.now.unix_ms.saturating_sub(at_ms) < ASKS_MS);
         info.this_device.asked_at = last.map(iso);

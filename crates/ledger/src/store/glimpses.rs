@@ -15,6 +15,9 @@ use std::net::IpAddr;
 use std::ops::Range;
 use vocab::{Action, Door};
 
+/// Rows of all clients among which those of one are looked for.
+const LOOKED_ROWS_MAX: i64 = 10_000_000;
+
 /// A request in few words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowGlimpse<'r> {
@@ -93,7 +96,7 @@ impl LedgerReader {
     }
 
     /// Rows of one client from a moment on and before another, oldest first; at most `rows_max`,
-    /// the newest.
+    /// the newest, found among so many of all clients at most.
     pub(crate) fn rows_of(
         &self,
         client: IpAddr,
@@ -101,13 +104,17 @@ impl LedgerReader {
         rows_max: usize,
     ) -> Result<Vec<LogRow>, ReadError> {
         let mut select = self.connection.prepare(
-            "SELECT first, summary, body FROM blocks WHERE last_ms >= ?1 AND first_ms < ?2
+            "SELECT first, summary, body, rows FROM blocks WHERE last_ms >= ?1 AND first_ms < ?2
              ORDER BY last_ms DESC, first DESC",
         )?;
         let bounds = [span.start.cast_signed(), i64::try_from(span.end).unwrap_or(i64::MAX)];
-        let (mut found, mut rows) = (select.query(bounds)?, Vec::new());
+        let (mut found, mut rows, mut looked) = (select.query(bounds)?, Vec::new(), 0);
         while let Some(row) = found.next()? {
+            if looked >= LOOKED_ROWS_MAX {
+                break;
+            }
             let Some(block) = BlockView::read(row)? else { continue };
+            looked += row.get::<_, i64>(3)?;
             let Some(place) = block.summary.clients.iter().position(|it| it.client == client)
             else {
                 continue;
