@@ -28,7 +28,7 @@ enum CommitState {
     #[default]
     Settled,
     /// A change waits until this moment, in milliseconds since 1970.
-    Waiting { written: WrittenFiles, until_ms: u64, turn: u64 },
+    Waiting { written: WrittenFiles, until_ms: u64 },
     /// The time was over, and the change is being taken back.
     TakingBack,
 }
@@ -84,7 +84,7 @@ impl ConfirmedCommit {
         }
         // Unlike a moment of the wall clock, the end of this wait comes once.
         let ends_at = Instant::now() + span;
-        *state = CommitState::Waiting { written, until_ms, turn: until_ms };
+        *state = CommitState::Waiting { written, until_ms };
         let desk = Arc::clone(&self.0);
         let wait = move || {
             if let Some(written) = desk.wait(ends_at, until_ms) {
@@ -128,7 +128,7 @@ impl CommitDesk {
         let mut state = self.lock();
         loop {
             let is_ours = |state: &CommitState| match state {
-                CommitState::Waiting { turn, .. } => *turn == ours,
+                CommitState::Waiting { until_ms, .. } => *until_ms == ours,
                 CommitState::Settled | CommitState::TakingBack => false,
             };
             if !is_ours(&state) {

@@ -83,12 +83,12 @@ impl FirstRunChoice {
         Ok(Self {
             address: address(&sent.address)?,
             doors,
-            ports: FirstRunPorts {
-                dns: sent.dns_port.unwrap_or(FirstRunPorts::USUAL.dns),
-                http: sent.http_port.unwrap_or(FirstRunPorts::USUAL.http),
-                https: sent.https_port.unwrap_or(FirstRunPorts::USUAL.https),
-                proxy: sent.proxy_port.unwrap_or(FirstRunPorts::USUAL.proxy),
-            },
+            ports: FirstRunPorts::or_usual([
+                sent.dns_port,
+                sent.http_port,
+                sent.https_port,
+                sent.proxy_port,
+            ]),
             upstreams: sent.upstreams.clone(),
             lists: sent.lists.clone(),
             pixel_address,
@@ -104,11 +104,16 @@ impl FirstRunPorts {
 
     /// Ports that are asked about.
     pub fn asked(query: &FirstRunQuery) -> Self {
+        Self::or_usual([query.dns_port, query.http_port, query.https_port, query.proxy_port])
+    }
+
+    /// The ports for DNS, HTTP, HTTPS and the proxy, or those that devices expect.
+    fn or_usual([dns, http, https, proxy]: [Option<u16>; 4]) -> Self {
         Self {
-            dns: query.dns_port.unwrap_or(Self::USUAL.dns),
-            http: query.http_port.unwrap_or(Self::USUAL.http),
-            https: query.https_port.unwrap_or(Self::USUAL.https),
-            proxy: query.proxy_port.unwrap_or(Self::USUAL.proxy),
+            dns: dns.unwrap_or(Self::USUAL.dns),
+            http: http.unwrap_or(Self::USUAL.http),
+            https: https.unwrap_or(Self::USUAL.https),
+            proxy: proxy.unwrap_or(Self::USUAL.proxy),
         }
     }
 }

@@ -36,9 +36,7 @@ impl MachineOffer {
         let plan = &self.subject.plan;
         let address = asked.address.as_deref().and_then(|it| it.trim().parse().ok());
         let address = address.or_else(|| self.proposed());
-        let own: Vec<IpAddr> = self.addresses.iter().map(|(address, _)| *address).collect();
-        let in_force = plan.file.pixel.iter().flat_map(|pixel| &pixel.addresses).next();
-        let pixel = pixel_address::proposed(None, &own, in_force.map(|it| it.0), address);
+        let pixel = self.pixel_address(None, address);
         FirstRunInfo {
             config: (!plan.is_built_in()).then(|| config_history::absolute(&plan.source)),
             addresses: self.told(),
@@ -55,11 +53,11 @@ impl MachineOffer {
     }
 
     /// Address that blocked names get where nobody says another.
-    pub fn pixel_address(&self, asked: Option<IpAddr>, address: IpAddr) -> Option<IpAddr> {
+    pub fn pixel_address(&self, asked: Option<IpAddr>, address: Option<IpAddr>) -> Option<IpAddr> {
         let own: Vec<IpAddr> = self.addresses.iter().map(|(address, _)| *address).collect();
         let in_force = self.subject.plan.file.pixel.iter().flat_map(|pixel| &pixel.addresses);
         let in_force = in_force.map(|it| it.0).next();
-        pixel_address::proposed(asked, &own, in_force, Some(address))
+        pixel_address::proposed(asked, &own, in_force, address)
     }
 
     /// Address that devices would most likely use.

@@ -44,7 +44,7 @@ impl RunningApp {
         let files = self.history.files();
         let main = files.main().ok_or_else(|| wrong("there is no file to change".into()))?;
         let before = main.read_now().map_err(|why| wrong(format!("{}: {why}", main.name)))?;
-        let pixel = self.machine_offer().pixel_address(choice.pixel_address, choice.address);
+        let pixel = self.machine_offer().pixel_address(choice.pixel_address, Some(choice.address));
         let text = settings_text(&before, &plan, &choice, pixel);
         let text = text.map_err(|why| wrong(why.to_string()))?;
         let file = DraftFile { path: main.name.clone(), text, revision: revision(&before) };
