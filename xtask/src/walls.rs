@@ -223,7 +223,7 @@ pub(crate) const WALLS: &[Wall] = &[
     system(
         "page-visits",
         "crates/page-visits",
-        &["vocab", "policy", "ledger"],
+        &["vocab", "policy", "ledger", "request-rows"],
         &[RUN_TIME, SYSTEM, CLOCK, TLS, HTTP, LOGGING, SERVERS],
     ),
     system(

@@ -240,7 +240,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(replay::replay))
 }
 
-/// Those of people: the caller's own account, users, sessions, tokens, the audit log.
+/// Routes of people: the caller's own account, users, sessions, tokens, the audit log.
 fn people() -> OpenApiRouter<Arc<ApiState>> {
     OpenApiRouter::new()
         .routes(routes!(me::me))

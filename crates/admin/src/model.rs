@@ -78,7 +78,7 @@ pub use first_run_api::{
 pub use request_rows::{RequestPage, RequestRow, RuleInfo};
 
 pub use bypass_radar::{BypassDevice, BypassName, BypassQuery, BypassSignal, BypassTable};
-pub use page_visits::{PageRule, PageVisit, PagesQuery, VisitedHost};
+pub use page_visits::{PageVisit, PagesQuery, VisitedHost};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

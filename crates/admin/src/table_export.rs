@@ -1,6 +1,6 @@
 //! `format` of the API: which file is wanted, and its answer.
 //!
-//! What stands in such a file is [`table_files`]'.
+//! The text of such a file is [`table_files`]'.
 
 use crate::refused::ApiRefusal;
 use axum::body::Body;

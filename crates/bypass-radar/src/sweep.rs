@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use ledger::RowGlimpse;
 use std::collections::HashMap;
 use std::net::IpAddr;
-use vocab::{Action, Door};
+use vocab::{Action, Door, is_own_network};
 
 /// Rows that one report looks through, the newest.
 pub const ROWS_MAX: u64 = 10_000_000;
@@ -262,14 +262,12 @@ fn ranked<'n>(names: impl Iterator<Item = (&'n str, RequestTally)>) -> Vec<Found
 
 /// True for addresses that a network of one's own has: private, link-local, loopback, shared.
 fn is_near(client: IpAddr) -> bool {
-    match client.to_canonical() {
-        IpAddr::V4(v4) => {
-            let [first, second, ..] = v4.octets();
-            let is_shared = first == 100 && (64..128).contains(&second);
-            v4.is_private() || v4.is_loopback() || v4.is_link_local() || is_shared
-        }
-        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local(),
-    }
+    let is_shared = |client: IpAddr| match client {
+        IpAddr::V4(v4) => matches!(v4.octets(), [100, 64..=127, ..]),
+        IpAddr::V6(_) => false,
+    };
+    let client = client.to_canonical();
+    client.is_loopback() || is_own_network(client) || is_shared(client)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! for ten minutes. Called for each question about devices.
 
 use crate::multicast;
-use crate::reverse::{is_private, reverse_name};
+use crate::reverse::reverse_name;
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -13,7 +13,7 @@ use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use vocab::{Name, Now};
+use vocab::{Name, Now, is_own_network};
 
 /// Devices whose names are remembered; beyond, what is over is forgotten, and then nothing new is
 /// taken.
@@ -108,7 +108,7 @@ impl NameLookups {
             return known.found.clone();
         }
         let may_ask = reach == DeviceReach::OnLink || self.resolver.is_there();
-        if may_ask && is_private(address) {
+        if may_ask && is_own_network(address) {
             self.ask(WantedName { address, reach, now });
         }
         known.and_then(|known| known.found)

@@ -6,6 +6,7 @@
 use crate::report::{LogRow, RowCause};
 use crate::row_facts::RowFacts;
 use crate::store::write::{host_of, lower};
+use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -104,7 +105,7 @@ impl RowFilter {
             && self.list.as_deref().is_none_or(|wanted| list == Some(wanted))
             && self.before.is_none_or(|before| row.id < before)
             && self.after.is_none_or(|after| row.id > after)
-            && self.name.as_deref().is_none_or(|name| is_under(&lower(host_of(&row.subject)), name))
+            && self.name.as_deref().is_none_or(|name| is_under(&row.host(), name))
             && self.fits_words(row.door, row.action, row.kind, row.source)
             && self.fits_status(row.door, row.status)
             && self.fits_time(row.at_ms, row.duration_us)
@@ -193,6 +194,14 @@ impl fmt::Display for UnknownStatus {
 }
 
 impl std::error::Error for UnknownStatus {}
+
+impl LogRow {
+    /// The host that was asked for, in lower case; of a name without its final dot.
+    pub fn host(&self) -> Cow<'_, str> {
+        let is_url = self.subject.contains("://");
+        lower(if is_url { host_of(&self.subject) } else { self.subject.trim_end_matches('.') })
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,6 @@
 
 use ledger::LogRow;
 use policy::site_of;
-use std::borrow::Cow;
 use std::net::IpAddr;
 use std::ops::Range;
 use vocab::{Action, DomainName};
@@ -31,26 +30,6 @@ pub struct FoundVisit {
     pub blocked: usize,
 }
 
-/// The host that a row is about, in lower case.
-pub fn row_host(subject: &str) -> Cow<'_, str> {
-    let host = match subject.split_once("://") {
-        Some((_, rest)) => {
-            let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-            let authority = authority.rsplit_once('@').map_or(authority, |(_, it)| it);
-            match authority.strip_prefix('[') {
-                Some(v6) => v6.split(']').next().unwrap_or_default(),
-                None => authority.split(':').next().unwrap_or_default(),
-            }
-        }
-        None => subject.trim_end_matches('.'),
-    };
-    if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        host.to_ascii_lowercase().into()
-    } else {
-        host.into()
-    }
-}
-
 /// The site of a name that somebody wrote; an address is its own. None of what is neither.
 pub fn site_named(text: &str) -> Option<String> {
     let name = text.trim().trim_end_matches('.');
@@ -77,7 +56,7 @@ pub fn visits(rows: &[LogRow], site: &str) -> Vec<FoundVisit> {
     let mut found: Vec<FoundVisit> = Vec::new();
     let mut is_open = false;
     for (place, row) in rows.iter().enumerate() {
-        let is_own = site_of(&row_host(&row.subject)) == site;
+        let is_own = site_of(&row.host()) == site;
         let goes_on = found.last_mut().filter(|visit| {
             let gap = row.at_ms.saturating_sub(visit.until_ms);
             let gap_max = if is_own { OWN_GAP_MAX_MS } else { GAP_MAX_MS };
@@ -177,7 +156,7 @@ pub(crate) mod tests {
             ("https://[2001:db8::1]:443/", "2001:db8::1"),
             ("https://", ""),
         ] {
-            assert_eq!(row_host(subject), host);
+            assert_eq!(row(0, subject, Action::Pass).host(), host);
         }
     }
 }

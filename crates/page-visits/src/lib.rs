@@ -9,8 +9,8 @@ mod page_words;
 mod visited_hosts;
 
 pub use found_visit::{
-    FoundVisit, GAP_MAX_MS, LENGTH_MAX_MS, OWN_GAP_MAX_MS, ROWS_MAX, VISITS_MAX, picked, row_host,
+    FoundVisit, GAP_MAX_MS, LENGTH_MAX_MS, OWN_GAP_MAX_MS, ROWS_MAX, VISITS_MAX, picked,
     site_named, visits,
 };
 pub use page_words::{PageVisit, PagesQuery};
-pub use visited_hosts::{HOSTS_MAX, PageRule, VisitedHost, visited_hosts};
+pub use visited_hosts::{HOSTS_MAX, VisitedHost, visited_hosts};

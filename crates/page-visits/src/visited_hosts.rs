@@ -1,8 +1,8 @@
 //! Hosts of a visit: when each was asked for first, how much of it was kept away and by which rule.
 
-use crate::found_visit::row_host;
 use ledger::{LogRow, RowCause};
 use policy::site_of;
+use request_rows::RuleInfo;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use utoipa::ToSchema;
@@ -10,17 +10,6 @@ use vocab::Action;
 
 /// Hosts that are told of a visit, in the order in which they were asked for.
 pub const HOSTS_MAX: usize = 500;
-
-/// The rule that blocked something.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct PageRule {
-    /// Name of its list.
-    pub list: String,
-    /// Line in it, from 1.
-    pub line: u32,
-    /// The rule.
-    pub text: String,
-}
 
 /// A host of a visit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -40,7 +29,7 @@ pub struct VisitedHost {
     /// Doors that they came to, each once.
     pub doors: Vec<String>,
     /// The rule that blocked the first that was blocked by one; null if none was.
-    pub rule: Option<PageRule>,
+    pub rule: Option<RuleInfo>,
 }
 
 /// Hosts of the rows of a visit, in the order in which they were asked for.
@@ -49,7 +38,7 @@ pub fn visited_hosts(rows: &[LogRow]) -> Vec<VisitedHost> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut hosts: Vec<VisitedHost> = Vec::new();
     for row in rows {
-        let name = row_host(&row.subject);
+        let name = row.host();
         let place = match places.get(&*name) {
             Some(place) => *place,
             None if hosts.len() < HOSTS_MAX => {
@@ -71,7 +60,7 @@ pub fn visited_hosts(rows: &[LogRow]) -> Vec<VisitedHost> {
             host.blocked += 1;
             if let (None, RowCause::Rule { list, line, text }) = (&host.rule, &row.cause) {
                 let (list, text) = (list.clone(), text.clone());
-                host.rule = Some(PageRule { list, line: *line, text });
+                host.rule = Some(RuleInfo { list, line: *line, text });
             }
         }
         if !host.doors.iter().any(|door| door == row.door.as_str()) {

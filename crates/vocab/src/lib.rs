@@ -36,5 +36,5 @@ pub use ports::{PortRange, PortRangeError};
 pub use quantity::{ByteSize, QuantityError, TimeSpan};
 pub use reason::{Action, Cause, ListId, RuleRef, Source};
 pub use request_number::{NoRequestNumber, RequestNumber};
-pub use scope::AddressScope;
+pub use scope::{AddressScope, is_own_network};
 pub use time::Now;

@@ -45,6 +45,15 @@ impl AddressScope {
     }
 }
 
+/// True for an address of a network of one's own: private (RFC 1918), unique local (RFC 4193), or
+/// link-local. A mapped IPv4 address (`::ffff:0:0/96`) is judged as that one.
+pub fn is_own_network(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => v4.is_private() || v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unique_local() || v6.is_unicast_link_local(),
+    }
+}
+
 fn of_v4(v4: Ipv4Addr) -> AddressScope {
     if METADATA_V4.contains(&v4) {
         return AddressScope::Reserved;
@@ -244,6 +253,24 @@ mod tests {
             "64:ff9b::a9fe:a9fe",
         ] {
             assert_eq!(AddressScope::of(address.parse().unwrap()), Reserved, "{address}");
+        }
+    }
+
+    #[test]
+    fn own_networks_have_addresses_that_no_registry_gives() {
+        for (address, is) in [
+            ("192.168.1.7", true),
+            ("10.0.0.1", true),
+            ("169.254.7.7", true),
+            ("::ffff:10.0.0.1", true),
+            ("fd00::1", true),
+            ("fe80::1", true),
+            ("192.0.2.1", false),
+            ("100.64.0.1", false),
+            ("127.0.0.1", false),
+            ("2001:db8::1", false),
+        ] {
+            assert_eq!(is_own_network(address.parse().unwrap()), is, "{address}");
         }
     }
 }

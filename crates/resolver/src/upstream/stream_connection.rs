@@ -55,7 +55,7 @@ pub(crate) struct StreamConnection {
     reuse: ConnectionReuse,
     purpose: ConnectionPurpose,
     limits: IdleLimits,
-    /// What the server has said about idle connections; none if nothing.
+    /// Time that the server has given idle connections; none while it has said nothing.
     idle: Cell<Option<Duration>>,
     /// Whether nothing was asked on it yet: the first question asks for keep-alive.
     fresh: Cell<bool>,
