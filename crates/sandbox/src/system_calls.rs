@@ -91,8 +91,10 @@ const REFUSED_HERE: &[libc::c_long] = &[
     libc::SYS_sysfs,
     libc::SYS__sysctl,
 ];
+/// `kexec_file_load`, which libc does not name for every C library; the processors of the generic
+/// table share its number (include/uapi/asm-generic/unistd.h).
 #[cfg(not(target_arch = "x86_64"))]
-const REFUSED_HERE: &[libc::c_long] = &[libc::SYS_kexec_file_load];
+const REFUSED_HERE: &[libc::c_long] = &[294];
 
 /// Calls with another way round them: the C library takes it when these are not there.
 const UNKNOWN: &[libc::c_long] = &[
