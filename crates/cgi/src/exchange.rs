@@ -206,7 +206,7 @@ impl RecordReader<'_> {
                     FastcgiRecord::End { .. } => return Ok(()),
                 }
             }
-            let count = self.more(&lease.socket).await?;
+            let count = self.more(lease).await?;
             if count == 0 {
                 return Err(ScriptBroken::Closed);
             }
@@ -215,17 +215,18 @@ impl RecordReader<'_> {
         }
     }
 
-    async fn more(&mut self, socket: &FastcgiSocket) -> Result<usize, ScriptBroken> {
+    async fn more(&mut self, lease: &SocketLease) -> Result<usize, ScriptBroken> {
         let (pace, output) = (self.pace, &mut self.output);
         let most = READ_BYTES[usize::from(self.heard > 0)];
         tokio::select! {
             biased;
-            result = socket.read(&mut self.buffer, most) => {
+            result = lease.socket.read(&mut self.buffer, most) => {
                 pace.has_moved();
                 result.map_err(ScriptBroken::Io)
             }
             () = output.until_unwanted() => Err(ScriptBroken::ClientGone),
             () = pace.until_late(self.timeout) => Err(ScriptBroken::TimedOut),
+            never = lease.make_room() => match never {},
         }
     }
 }

@@ -3,20 +3,22 @@
 //! A child of php-fpm belongs to its connection until that closes, so idle connections that nobody
 //! shares would keep children from those that wait: an idle one is taken by whichever core comes
 //! first, one of its own before another's, and none is kept while a new one has waited for some
-//! time without being heard of. It speaks no `FastCGI`. Called by `server`.
+//! time without being heard of; the new one then closes those that are idle. It speaks no `FastCGI`. Called by `server`.
 
 use crate::address::FastcgiAddress;
 use crate::socket::FastcgiSocket;
 use crate::turns::ScriptTurns;
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::future::pending;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// A server on this machine or its network that takes no connection for so long is down.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -136,6 +138,14 @@ impl FastcgiPool {
         }
     }
 
+    /// Closes the idle connection that was used longest ago, so that its child is free.
+    fn close_idle(&self) {
+        let mut state = self.state();
+        let closed = (!state.idle.is_empty()).then(|| state.idle.remove(0));
+        drop(state);
+        drop(closed);
+    }
+
     fn state(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -166,6 +176,17 @@ impl SocketLease {
     /// Something has come: the server has taken the connection.
     pub(crate) fn confirm(&self) {
         self.end.confirm();
+    }
+
+    /// Frees a child for a new connection each time that nothing has come over it for some time:
+    /// idle connections may hold all children, and none is released any more where everybody
+    /// waits. Never ends.
+    pub(crate) async fn make_room(&self) -> Infallible {
+        while self.end.unheard.get().is_some() {
+            sleep(BACKLOG_AFTER).await;
+            self.end.pool.close_idle();
+        }
+        pending().await
     }
 
     /// The request is done and the connection clean: the next request may have it.
@@ -264,6 +285,29 @@ mod tests {
             second.release();
             assert_eq!(pool.state().idle.len(), 2);
             assert!(pool.state().unheard.is_empty());
+        });
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn whoever_waits_for_a_child_has_idle_connections_closed() {
+        let (_listener, pool, path) = pool("room-for-new", 4);
+        run(async {
+            let (first, second) = (acquire(&pool).await, acquire(&pool).await);
+            let third = acquire(&pool).await;
+            // All are so new that they are kept, and hold the children of the server.
+            first.release();
+            second.release();
+            assert_eq!(pool.state().idle.len(), 2);
+            let waited = timeout(BACKLOG_AFTER * 3, third.make_room()).await;
+            assert!(waited.is_err());
+            assert!(pool.state().idle.is_empty());
+            // What has been heard of needs no room.
+            third.confirm();
+            let (fourth, _fifth) = (acquire(&pool).await, acquire(&pool).await);
+            fourth.release();
+            assert!(timeout(BACKLOG_AFTER * 3, third.make_room()).await.is_err());
+            assert_eq!(pool.state().idle.len(), 1);
         });
         std::fs::remove_file(path).unwrap();
     }

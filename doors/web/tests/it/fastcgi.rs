@@ -201,6 +201,25 @@ fn a_kept_connection_that_the_server_closed_is_replaced() {
 }
 
 #[test]
+fn clients_beyond_the_servers_children_are_answered_when_no_more_come() {
+    // One child, as long as its connection is open.
+    let address = server(|mut stream| {
+        while read_request(&mut stream).is_some() {
+            let head = record(6, b"Content-Length: 2\r\nContent-Type: a/b\r\n\r\nok");
+            let _ = stream.write_all(&[head, record(3, &[0; 8])].concat());
+        }
+    });
+    let (_base, edge) = edge(address);
+    for _ in 0..10 {
+        thread::scope(|threads| {
+            for _ in 0..6 {
+                threads.spawn(|| assert_eq!(edge.ask("GET /a.php", &[]).text(), "ok"));
+            }
+        });
+    }
+}
+
+#[test]
 fn a_server_may_be_given_by_name() {
     let address = server(|mut stream| {
         read_request(&mut stream);
