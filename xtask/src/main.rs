@@ -14,6 +14,7 @@ mod documents;
 mod door_walls;
 mod fences;
 mod finding;
+mod fleet_walls;
 mod limits;
 mod manual;
 mod paths;

@@ -5,6 +5,9 @@
 
 use crate::bans::{CHANCE, CLOCK, HTTP, LOGGING, PURE, RUN_TIME, SERDE, SERVERS, SYSTEM, TLS};
 use crate::door_walls::{BELOW_ADMIN, FIRST_RUN, POLICY_LISTS, PROGRAM, START_PRIVILEGES, door};
+use crate::fleet_walls::{
+    FLEET_BUNDLE, FLEET_COMMANDS, FLEET_EDGE, FLEET_LIVE, FLEET_PUBLISH, FLEET_ROWS,
+};
 use crate::wall::{Purity, Wall, pure, system};
 
 /// The crate that tests alone name.
@@ -238,6 +241,10 @@ pub(crate) const WALLS: &[Wall] = &[
         &["vocab", "dns-wire"],
         &[RUN_TIME, TLS, HTTP, LOGGING],
     ),
+    FLEET_BUNDLE,
+    FLEET_LIVE,
+    FLEET_ROWS,
+    FLEET_EDGE,
     system("request-rows", "crates/request-rows", &["vocab", "ledger"], &[TLS, LOGGING]),
     system(
         "null-answers",
@@ -363,6 +370,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "fetch",
             "durable-file",
             "device-names",
+            "fleet-edge",
             "admin",
             "door-dns",
             "door-pixel",
@@ -381,6 +389,8 @@ pub(crate) const WALLS: &[Wall] = &[
         never: &[RUN_TIME, TLS, HTTP],
         purity: Purity::Free,
     },
+    FLEET_PUBLISH,
+    FLEET_COMMANDS,
     Wall {
         name: "config-imports",
         folder: "crates/config-imports",

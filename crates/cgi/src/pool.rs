@@ -3,7 +3,8 @@
 //! A child of php-fpm belongs to its connection until that closes, so idle connections that nobody
 //! shares would keep children from those that wait: an idle one is taken by whichever core comes
 //! first, one of its own before another's, and none is kept while a new one has waited for some
-//! time without being heard of; the new one then closes those that are idle. It speaks no `FastCGI`. Called by `server`.
+//! time without being heard of; the new one then closes those that are idle. It speaks no
+//! `FastCGI`. Called by `server`.
 
 use crate::address::FastcgiAddress;
 use crate::socket::FastcgiSocket;

@@ -250,6 +250,87 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
             of_line("tidegate man --all /usr/local/share/man/man1", "Install every page"),
         ],
     ),
+    ("fleet", &[of_line("tidegate fleet status /srv/fleet", "How do the machines do?")]),
+    (
+        "fleet init",
+        &[of_line(
+            "tidegate fleet init /srv/fleet --bundles https://bundles.example/home --key ~/fleet.key",
+            "A fleet whose bundles lie at an HTTP server that takes PUT",
+        )],
+    ),
+    (
+        "fleet publish",
+        &[
+            of_line(
+                "tidegate fleet publish /srv/fleet --key ~/fleet.key --why 'block more'",
+                "For all machines at once",
+            ),
+            of_line(
+                "tidegate fleet publish /srv/fleet --key ~/fleet.key --canary 10% --watch 10m",
+                "A tenth of them first; for all after ten minutes without trouble",
+            ),
+            of_line("tidegate fleet publish /srv/fleet --key ~/fleet.key --dry-run", "Only check"),
+        ],
+    ),
+    (
+        "fleet sign",
+        &[of_line("tidegate fleet sign /srv/fleet --key ~/second.key", "The second of two")],
+    ),
+    (
+        "fleet promote",
+        &[of_line("tidegate fleet promote /srv/fleet --key ~/fleet.key", "The canaries are fine")],
+    ),
+    (
+        "fleet rollback",
+        &[of_line(
+            "tidegate fleet rollback /srv/fleet --key ~/fleet.key --to 11",
+            "The files of revision 11 again, as a new revision",
+        )],
+    ),
+    ("fleet diff", &[of_line("tidegate fleet diff /srv/fleet", "What would be published?")]),
+    (
+        "fleet status",
+        &[
+            of_line("tidegate fleet status /srv/fleet", "Every machine, with what troubles it"),
+            of_line("sudo tidegate fleet status", "The revision of this machine"),
+        ],
+    ),
+    (
+        "fleet invite",
+        &[of_line(
+            "tidegate fleet invite /srv/fleet --edge harbour-1 --label site=harbour",
+            "A token for one machine",
+        )],
+    ),
+    (
+        "fleet admit",
+        &[of_line("tidegate fleet admit /srv/fleet --key ~/fleet.key", "Whoever has joined")],
+    ),
+    (
+        "fleet drain",
+        &[of_line(
+            "tidegate fleet drain /srv/fleet --key ~/fleet.key --edge harbour-1",
+            "Its /readyz says 503",
+        )],
+    ),
+    (
+        "fleet undrain",
+        &[of_line(
+            "tidegate fleet undrain /srv/fleet --key ~/fleet.key --edge harbour-1",
+            "It serves again",
+        )],
+    ),
+    (
+        "fleet revoke",
+        &[of_line(
+            "tidegate fleet revoke /srv/fleet --key ~/fleet.key --edge harbour-1",
+            "It was stolen",
+        )],
+    ),
+    (
+        "fleet join",
+        &[of_line("sudo tidegate fleet join - < token", "On the machine that is to join")],
+    ),
     ("service", &[of_line("tidegate service status", "Is there a unit, and does it run?")]),
     (
         "service install",

@@ -121,7 +121,7 @@ mod tests {
         std::fs::write(&main, "include: [dns.yaml] # more\nuser: a\n").unwrap();
         let dns = "dns:\n  # at home\n  listen: [\"udp://127.0.0.1:0\"]\n  upstreams: # two\n    - udp://192.0.2.1 # near\n    - udp://192.0.2.2\n";
         std::fs::write(&more, dns).unwrap();
-        let plan = config::load(&main, None).unwrap();
+        let plan = config::load(&main, config::ConfigLayers::default()).unwrap();
         let files = FilesInForce::of(&plan, folder.path());
         let edit = |path: &str, value: Option<&str>| SettingEdit {
             path: path.into(),

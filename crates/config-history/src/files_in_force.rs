@@ -6,7 +6,7 @@
 use crate::revision::revision;
 use admin::SettingsRefusal;
 use admin::model::ConfigFileInfo;
-use config::{FileComplaint, MADE_FILE, MadeSettings, Plan};
+use config::{ConfigLayers, FileComplaint, MADE_FILE, MadeSettings, Plan};
 use rustix::fs::{Access, access};
 use std::fs::File;
 use std::io::{self, Read};
@@ -61,7 +61,12 @@ impl FilesInForce {
     /// Files of a plan that is in force from now on. The built-in configuration is no file.
     pub fn of(plan: &Plan, state_dir: &Path) -> Self {
         let made = state_dir.join(MADE_FILE);
-        let files = plan.files().filter(|(path, _)| !plan.is_built_in() || *path == made);
+        // Files of a fleet's revision are changed where it is published.
+        let is_fleets =
+            |path: &Path| plan.fleet_layers().is_some_and(|it| path.starts_with(&it.folder));
+        let files = plan
+            .files()
+            .filter(|(path, _)| (!plan.is_built_in() || *path == made) && !is_fleets(path));
         let file = |(path, text): (&Path, &Arc<str>)| FileInForce {
             name: absolute(path),
             kind: match path {
@@ -114,7 +119,8 @@ impl FilesInForce {
         let main = main.as_deref().unwrap_or(running.text());
         let included = drafts.iter().filter(|(file, _)| file.kind == FileKind::Included);
         let included = included.map(|(file, text)| (file.path.clone(), (*text).to_owned()));
-        config::parse_draft(main, &running.source, made.as_ref(), &included.collect())
+        let layers = ConfigLayers::of(running, made.as_ref());
+        config::parse_draft(main, &running.source, layers, &included.collect())
     }
 }
 
@@ -214,7 +220,7 @@ mod tests {
         let (main, more) = (folder.path().join("t.yaml"), folder.path().join("more.yaml"));
         fs::write(&main, "include: [more.yaml]\n").unwrap();
         fs::write(&more, "admin: { listen: 127.0.0.1:0 }\n").unwrap();
-        let plan = config::load(&main, None).unwrap();
+        let plan = config::load(&main, ConfigLayers::default()).unwrap();
         let files = FilesInForce::of(&plan, folder.path());
         let kinds: Vec<_> = files.iter().map(|it| it.kind).collect();
         assert_eq!(kinds, [FileKind::Main, FileKind::Included]);
@@ -240,7 +246,7 @@ mod tests {
         let (main, more) = (folder.path().join("t.yaml"), folder.path().join("more.yaml"));
         fs::write(&main, "include: [more.yaml]\nuser: a\n").unwrap();
         fs::write(&more, "admin: { listen: 127.0.0.1:0 }\n").unwrap();
-        let plan = config::load(&main, None).unwrap();
+        let plan = config::load(&main, ConfigLayers::default()).unwrap();
         let files = FilesInForce::of(&plan, folder.path());
         let (first, second) = (files.main().unwrap(), files.iter().nth(1).unwrap());
         let made = files.judge(&plan, None, &[(second, "user: b\n")]).unwrap_err();

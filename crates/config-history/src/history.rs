@@ -299,7 +299,7 @@ mod tests {
     fn files(folder: &Path, text: &str) -> FilesInForce {
         let path = folder.join("t.yaml");
         fs::write(&path, text).unwrap();
-        FilesInForce::of(&config::load(&path, None).unwrap(), folder)
+        FilesInForce::of(&config::load(&path, config::ConfigLayers::default()).unwrap(), folder)
     }
 
     fn iso(ms: u64) -> String {

@@ -13,7 +13,7 @@ pub const DIFFERENCES_MAX: usize = 1000;
 /// Bytes of a value that is shown.
 const SHOWN_BYTES_MAX: usize = 200;
 /// Sections and settings that hold from the start to the end of a process.
-const FROM_THE_START: [&str; 5] = ["admin", "user", "group", "landlock", "state_dir"];
+const FROM_THE_START: [&str; 6] = ["admin", "user", "group", "landlock", "state_dir", "fleet"];
 
 /// Settings of those that a reload takes all the same.
 const TAKEN_BY_RELOAD: [&str; 2] = ["admin.listen", "admin.hosts"];

@@ -82,8 +82,18 @@ pub(crate) fn take_made(
     sources: &mut SourceFiles,
 ) -> Result<(), Vec<FileComplaint>> {
     let number = sources.add(made.path.clone());
-    let complaints = take_text(tree, &made.text, number, sources);
+    let node = read_text(&made.text, number, sources)?;
+    let complaints = take_tree(tree, node, sources);
     if complaints.is_empty() { Ok(()) } else { Err(complaints) }
+}
+
+/// Rule for what two files say of one setting that is neither a section nor a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JoinRule {
+    /// One file alone may set it.
+    SetOnce,
+    /// The first that sets it holds.
+    KeepFirst,
 }
 
 /// Takes one file in; every fault of it.
@@ -93,42 +103,59 @@ fn take_file(
     drafts: &DraftTexts,
     sources: &mut SourceFiles,
 ) -> Vec<FileComplaint> {
+    match read_file(file, drafts, sources) {
+        Ok(node) => take_tree(tree, node, sources),
+        Err(found) => found,
+    }
+}
+
+/// The tree of a file that is added to the sources.
+pub(crate) fn read_file(
+    file: PathBuf,
+    drafts: &DraftTexts,
+    sources: &mut SourceFiles,
+) -> Result<YamlNode, Vec<FileComplaint>> {
     let drafted = drafts.get(&file).map(str::to_owned);
     let number = sources.add(file);
     let start = TextPosition { file: number, ..TextPosition::START };
     match drafted.map_or_else(|| read(sources.path(start)), Ok) {
-        Ok(text) => take_text(tree, &text, number, sources),
+        Ok(text) => read_text(&text, number, sources),
         Err(why) => {
             let message = format!("the file cannot be read: {why}");
             let remedy = "make it readable, or take it out of include";
-            vec![sources.place(start, Complaint::new("", message).remedy(remedy))]
+            Err(vec![sources.place(start, Complaint::new("", message).remedy(remedy))])
         }
     }
 }
 
-/// Takes in the text of the file with this number.
-fn take_text(
-    tree: &mut YamlNode,
+/// The tree of the text of the file with this number.
+fn read_text(
     text: &str,
     number: u16,
     sources: &mut SourceFiles,
-) -> Vec<FileComplaint> {
+) -> Result<YamlNode, Vec<FileComplaint>> {
     sources.set_text(number, text);
-    let mut node = match yaml::read(text) {
-        Ok(node) => node,
+    match yaml::read(text) {
+        Ok(mut node) => {
+            node.set_file(number);
+            Ok(node)
+        }
         Err(why) => {
             let position = TextPosition { file: number, ..why.position };
-            return vec![sources.place(position, Complaint::new("", why.message))];
+            Err(vec![sources.place(position, Complaint::new("", why.message))])
         }
-    };
-    node.set_file(number);
+    }
+}
+
+/// Takes in the tree of a file that is included.
+fn take_tree(tree: &mut YamlNode, node: YamlNode, sources: &SourceFiles) -> Vec<FileComplaint> {
     if let Some(entry) = node.entry("include") {
         let message = "an included file includes nothing itself";
         let complaint = Complaint::new("", message).remedy("name its files in the first one");
         return vec![sources.place(entry.position, complaint)];
     }
     let mut complaints = Vec::new();
-    join(tree, node, "", sources, &mut complaints);
+    join(tree, node, JoinRule::SetOnce, sources, &mut complaints);
     complaints
 }
 
@@ -143,44 +170,52 @@ fn read(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Joins what another file says of a setting to what is said already.
-fn join(
-    node: &mut YamlNode,
+/// Joins what another file says to what is said already.
+pub(crate) fn join(
+    tree: &mut YamlNode,
     other: YamlNode,
-    path: &str,
+    rule: JoinRule,
     sources: &SourceFiles,
     complaints: &mut Vec<FileComplaint>,
 ) {
-    match (&mut node.value, other.value) {
-        (_, YamlValue::Null) => {}
-        (YamlValue::Section(entries), YamlValue::Section(more)) => {
-            for entry in more {
-                add(entries, entry, path, sources, complaints);
-            }
-        }
-        (YamlValue::List(items), YamlValue::List(more)) => items.extend(more),
-        (YamlValue::Null, value) => *node = YamlNode { value, ..other },
-        (_, _) => {
-            let TextPosition { line, .. } = node.position;
-            let before = sources.path(node.position).display();
-            let message = format!("is set already, in {before}:{line}");
-            let complaint = Complaint::new(path, message).remedy("set it in one of the files");
-            complaints.push(sources.place(other.position, complaint));
-        }
-    }
+    TreeJoin { rule, sources, complaints }.join(tree, other, "");
 }
 
-fn add(
-    entries: &mut Vec<YamlEntry>,
-    entry: YamlEntry,
-    path: &str,
-    sources: &SourceFiles,
-    complaints: &mut Vec<FileComplaint>,
-) {
-    let dot = if path.is_empty() { "" } else { "." };
-    let below = format!("{path}{dot}{}", entry.key);
-    match entries.iter_mut().find(|it| it.key == entry.key) {
-        Some(known) => join(&mut known.node, entry.node, &below, sources, complaints),
-        None => entries.push(entry),
+/// One tree that is joined to another.
+struct TreeJoin<'j> {
+    rule: JoinRule,
+    sources: &'j SourceFiles,
+    complaints: &'j mut Vec<FileComplaint>,
+}
+
+impl TreeJoin<'_> {
+    fn join(&mut self, node: &mut YamlNode, other: YamlNode, path: &str) {
+        match (&mut node.value, other.value) {
+            (_, YamlValue::Null) => {}
+            (YamlValue::Section(entries), YamlValue::Section(more)) => {
+                for entry in more {
+                    self.add(entries, entry, path);
+                }
+            }
+            (YamlValue::List(items), YamlValue::List(more)) => items.extend(more),
+            (YamlValue::Null, value) => *node = YamlNode { value, ..other },
+            (_, _) if self.rule == JoinRule::KeepFirst => {}
+            (_, _) => {
+                let TextPosition { line, .. } = node.position;
+                let before = self.sources.path(node.position).display();
+                let message = format!("is set already, in {before}:{line}");
+                let complaint = Complaint::new(path, message).remedy("set it in one of the files");
+                self.complaints.push(self.sources.place(other.position, complaint));
+            }
+        }
+    }
+
+    fn add(&mut self, entries: &mut Vec<YamlEntry>, entry: YamlEntry, path: &str) {
+        let dot = if path.is_empty() { "" } else { "." };
+        let below = format!("{path}{dot}{}", entry.key);
+        match entries.iter_mut().find(|it| it.key == entry.key) {
+            Some(known) => self.join(&mut known.node, entry.node, &below),
+            None => entries.push(entry),
+        }
     }
 }

@@ -16,6 +16,7 @@ mod foreign;
 mod formats;
 mod hinsightd;
 mod include;
+mod layers;
 mod made;
 mod own_certificates;
 mod perlbal;
@@ -38,6 +39,7 @@ pub use edit::{
 };
 pub use file::{ConfigFile, DEFAULT_YAML, LandlockMode};
 pub use hinsightd::{ImportedHinsightd, from_hinsightd};
+pub use layers::ConfigLayers;
 pub use made::{MADE_FILE, MadeChange, MadeItems, MadeRefusal, MadeSettings};
 pub use perlbal::{PerlbalSurroundings, from_perlbal};
 pub use pixelserv::{OnwardLink, PixelservOptions, from_pixelserv};
@@ -99,11 +101,11 @@ impl fmt::Display for FileComplaint {
     }
 }
 
-/// Reads and checks the file at `path`, with what was set in the dashboard.
-pub fn load(path: &Path, made: Option<&MadeSettings>) -> Result<Plan, Vec<FileComplaint>> {
+/// Reads and checks the file at `path`, with the layers beside it.
+pub fn load(path: &Path, layers: ConfigLayers<'_>) -> Result<Plan, Vec<FileComplaint>> {
     match std::fs::read(path) {
         Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => parse_with(&text, path, made),
+            Ok(text) => parse_with(&text, path, layers),
             Err(error) => Err(vec![whole_file(
                 path,
                 format!("byte {} is not UTF-8", error.utf8_error().valid_up_to()),
@@ -128,34 +130,34 @@ pub fn load(path: &Path, made: Option<&MadeSettings>) -> Result<Plan, Vec<FileCo
 /// # Panics
 /// Never in a released binary: a test loads it.
 pub fn default_plan() -> Plan {
-    built_in(None).expect("the embedded default is tested")
+    built_in(ConfigLayers::default()).expect("the embedded default is tested")
 }
 
-/// The embedded default configuration, with what was set in the dashboard.
-pub fn built_in(made: Option<&MadeSettings>) -> Result<Plan, Vec<FileComplaint>> {
-    parse_with(DEFAULT_YAML, Path::new("built-in"), made)
+/// The embedded default configuration, with the layers beside it.
+pub fn built_in(layers: ConfigLayers<'_>) -> Result<Plan, Vec<FileComplaint>> {
+    parse_with(DEFAULT_YAML, Path::new("built-in"), layers)
 }
 
 /// Reads and checks a configuration; `path` names it in complaints and anchors relative paths.
 pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
-    parse_with(text, path, None)
+    parse_with(text, path, ConfigLayers::default())
 }
 
-/// Reads and checks a configuration, with what was set in the dashboard; a configuration in another
-/// program's language stands alone.
+/// Reads and checks a configuration, with the layers beside it; one in another program's language
+/// stands alone.
 pub fn parse_with(
     text: &str,
     path: &Path,
-    made: Option<&MadeSettings>,
+    layers: ConfigLayers<'_>,
 ) -> Result<Plan, Vec<FileComplaint>> {
-    parse_draft(text, path, made, &DraftTexts::default())
+    parse_draft(text, path, layers, &DraftTexts::default())
 }
 
 /// The same with texts in the place of those that included files have.
 pub fn parse_draft(
     text: &str,
     path: &Path,
-    made: Option<&MadeSettings>,
+    layers: ConfigLayers<'_>,
     drafts: &DraftTexts,
 ) -> Result<Plan, Vec<FileComplaint>> {
     let mut node = tree(text, path)?;
@@ -165,7 +167,10 @@ pub fn parse_draft(
         (ConfigLanguage::Foreign, made)
     } else {
         include::take_in(&mut node, path, drafts, &mut sources)?;
-        if let Some(made) = made {
+        if let Some(fleet) = layers.fleet {
+            layers::take_fleet(&mut node, fleet, &mut sources)?;
+        }
+        if let Some(made) = layers.made {
             include::take_made(&mut node, made, &mut sources)?;
         }
         let base = path.parent().unwrap_or(Path::new(""));
@@ -174,7 +179,7 @@ pub fn parse_draft(
         (ConfigLanguage::Own, plan::plan(file, path, &node))
     };
     match made {
-        Ok(plan) => Ok(plan.read_from(text, language, sources)),
+        Ok(plan) => Ok(plan.read_from(text, language, sources).with_fleet(layers.fleet)),
         Err(found) => Err(in_order(&sources, &node, found)),
     }
 }
@@ -264,7 +269,7 @@ mod tests {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, text).unwrap();
         }
-        let loaded = load(&folder.join("main.yaml"), None);
+        let loaded = load(&folder.join("main.yaml"), ConfigLayers::default());
         let folder = format!("{}/", folder.display());
         let told = loaded.map_err(|wrong| {
             wrong.iter().map(|it| it.to_string().replace(&folder, "")).collect::<Vec<_>>()

@@ -325,11 +325,11 @@ mod tests {
         let path = Path::new("/etc/tidegate/tidegate.yaml");
         let more =
             made("policy: { lists: [{ name: ads, rules: [b.example] }], lists_off: [mine] }");
-        let plan = crate::parse_with(main, path, Some(&more)).unwrap();
+        let plan = crate::parse_with(main, path, Some(&more).into()).unwrap();
         let names: Vec<_> = plan.file.policy.lists.iter().map(|list| &*list.name).collect();
         assert_eq!((names, plan.text()), (vec!["mine", "ads"], main));
         let wrong = made("policy: { lists: [{ name: mine, rules: [b.example] }] }");
-        let complaints = crate::parse_with(main, path, Some(&wrong)).unwrap_err();
+        let complaints = crate::parse_with(main, path, Some(&wrong).into()).unwrap_err();
         let told = complaints[0].to_string();
         assert!(told.starts_with("/state/dashboard.yaml:1:") && told.contains("taken"), "{told}");
     }

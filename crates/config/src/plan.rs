@@ -13,6 +13,7 @@ use crate::shown;
 use crate::sources::SourceFiles;
 use crate::yaml::YamlNode;
 use admin::ConsolePlace;
+use fleet_edge::{FleetSettings, RevisionLayers};
 use policy::BlockStyle;
 use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
@@ -37,6 +38,8 @@ pub struct Plan {
     language: ConfigLanguage,
     /// Files that it was read from.
     sources: SourceFiles,
+    /// Files of the fleet's revision that it is made of.
+    fleet: Option<RevisionLayers>,
 }
 
 /// Language of a configuration.
@@ -110,6 +113,16 @@ impl Plan {
         Self { text: text.into(), language, sources, ..self }
     }
 
+    /// The plan with the bundle that is part of it.
+    pub(crate) fn with_fleet(self, fleet: Option<&RevisionLayers>) -> Self {
+        Self { fleet: fleet.cloned(), ..self }
+    }
+
+    /// Files of the fleet's revision that is part of it.
+    pub fn fleet_layers(&self) -> Option<&RevisionLayers> {
+        self.fleet.as_ref()
+    }
+
     /// Files that it includes.
     pub fn included_files(&self) -> &[PathBuf] {
         self.sources.included()
@@ -170,9 +183,12 @@ impl Plan {
         self.file.dns.clone().unwrap_or_default().resolver()
     }
 
-    /// The folder that relative paths of the file start from: the file's own, or the state folder
-    /// for the embedded default.
+    /// The folder that relative paths of the file start from: the file's own, the bundle's where
+    /// it is one machine of a fleet, or the state folder for the embedded default.
     pub fn base<'p>(&'p self, state_dir: &'p Path) -> &'p Path {
+        if let Some(fleet) = &self.fleet {
+            return &fleet.folder;
+        }
         if self.is_built_in() {
             return state_dir;
         }
@@ -216,6 +232,7 @@ pub(crate) fn plan(
     section("admin", file.admin.check());
     section("ledger", file.ledger.check());
     section("devices", file.devices.check());
+    section("fleet", file.fleet.as_ref().map_or_else(Vec::new, FleetSettings::check));
     section("log", file.log.check());
     section("telemetry", file.telemetry.check());
     complaints.extend(clashing_addresses(&file));
@@ -231,6 +248,7 @@ pub(crate) fn plan(
             text: "".into(),
             language: ConfigLanguage::Own,
             sources: SourceFiles::only(source),
+            fleet: None,
         })
     } else {
         Err(complaints)

@@ -17,6 +17,8 @@ pub(crate) struct SourceFiles {
     pub(crate) secret_files: Vec<PathBuf>,
     /// Values that came from such files.
     secrets: Vec<String>,
+    /// Files of the fleet's bundle: their first number, the number after the last, their folder.
+    fleet: Option<(u16, u16, PathBuf)>,
 }
 
 impl SourceFiles {
@@ -27,6 +29,7 @@ impl SourceFiles {
             texts: Vec::new(),
             secret_files: Vec::new(),
             secrets: Vec::new(),
+            fleet: None,
         }
     }
 
@@ -43,6 +46,19 @@ impl SourceFiles {
         if let Some(place) = added.and_then(|at| self.texts.get_mut(at)) {
             *place = text.into();
         }
+    }
+
+    /// Says that the files that were added since there were so many are a bundle's.
+    pub(crate) fn mark_fleet(&mut self, included: usize, folder: &Path) {
+        let number = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
+        let (first, end) = (number(included + 1), number(self.paths.len()));
+        self.fleet = Some((first, end, folder.into()));
+    }
+
+    /// The folder of the bundle that a position is in; none elsewhere.
+    pub(crate) fn fleet_folder(&self, position: TextPosition) -> Option<&Path> {
+        let (first, end, folder) = self.fleet.as_ref()?;
+        (*first..*end).contains(&position.file).then_some(folder)
     }
 
     /// Files that it includes, each with the text that was read.

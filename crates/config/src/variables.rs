@@ -7,7 +7,7 @@
 
 use crate::FileComplaint;
 use crate::sources::SourceFiles;
-use crate::yaml::{YamlNode, YamlValue};
+use crate::yaml::{TextPosition, YamlNode, YamlValue};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use vocab::Complaint;
@@ -102,14 +102,16 @@ impl VariableFiller<'_> {
                     self.fill(item, &below(&index.to_string()));
                 }
             }
-            YamlValue::Text(text) if text.contains("${") => match self.filled(text) {
-                Ok(Some(value)) => node.value = value,
-                Ok(None) => {}
-                Err(mut why) => {
-                    why.path = path.into();
-                    self.complaints.push(self.sources.place(node.position, why));
+            YamlValue::Text(text) if text.contains("${") => {
+                match self.filled(text, node.position) {
+                    Ok(Some(value)) => node.value = value,
+                    Ok(None) => {}
+                    Err(mut why) => {
+                        why.path = path.into();
+                        self.complaints.push(self.sources.place(node.position, why));
+                    }
                 }
-            },
+            }
             YamlValue::Null
             | YamlValue::Bool(_)
             | YamlValue::Integer(_)
@@ -119,7 +121,11 @@ impl VariableFiller<'_> {
     }
 
     /// A text with its variables filled in; none where it has none.
-    fn filled(&mut self, text: &str) -> Result<Option<YamlValue>, Complaint> {
+    fn filled(
+        &mut self,
+        text: &str,
+        position: TextPosition,
+    ) -> Result<Option<YamlValue>, Complaint> {
         let (mut out, mut rest, mut is_changed, mut is_whole) = (String::new(), text, false, false);
         while let Some(at) = rest.find("${") {
             let (before, variable) = rest.split_at(at);
@@ -134,7 +140,7 @@ impl VariableFiller<'_> {
                 }
                 Some(found) => {
                     out.push_str(before);
-                    out.push_str(&self.value(&found)?);
+                    out.push_str(&self.value(&found, position)?);
                     is_changed = true;
                     is_whole = at == 0 && end + 1 == text.len();
                 }
@@ -152,7 +158,11 @@ impl VariableFiller<'_> {
         Ok(Some(if is_whole { plain(out) } else { YamlValue::Text(out) }))
     }
 
-    fn value(&mut self, variable: &ValueSource<'_>) -> Result<String, Complaint> {
+    fn value(
+        &mut self,
+        variable: &ValueSource<'_>,
+        position: TextPosition,
+    ) -> Result<String, Complaint> {
         match variable {
             ValueSource::Env { name, default } => {
                 let value = self.around.variable(name).filter(|it| !it.is_empty());
@@ -161,7 +171,11 @@ impl VariableFiller<'_> {
                         .remedy(format!("set it, or write ${{env:{name}:-some default}}"))
                 })
             }
-            ValueSource::File(path) => self.secret(self.base.join(path)),
+            ValueSource::File(path) => {
+                // A file that a bundle names is one of the bundle's.
+                let base = self.sources.fleet_folder(position).unwrap_or(self.base);
+                self.secret(base.join(path))
+            }
             ValueSource::Credential(name) => self.credential(name),
         }
     }

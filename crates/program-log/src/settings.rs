@@ -101,11 +101,13 @@ pub enum LogPart {
     Signer,
     /// Logs that lose lines.
     Logs,
+    /// The fleet that this machine is part of.
+    Fleet,
 }
 
 impl LogPart {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Program,
         Self::Dns,
         Self::Pixel,
@@ -117,6 +119,7 @@ impl LogPart {
         Self::Cache,
         Self::Signer,
         Self::Logs,
+        Self::Fleet,
     ];
 
     /// The name, as messages have it.
@@ -133,6 +136,7 @@ impl LogPart {
             Self::Cache => "cache",
             Self::Signer => "signer",
             Self::Logs => "logs",
+            Self::Fleet => "fleet",
         }
     }
 

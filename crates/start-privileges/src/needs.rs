@@ -4,6 +4,7 @@
 
 use admin::{ConfigEdits, ConsolePlace};
 use config::Plan;
+use fleet_edge::BundlePlace;
 use sandbox::{Capability, first_unprivileged_port};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -95,6 +96,8 @@ fn capabilities(plan: &Plan) -> Vec<Capability> {
     let first = first_unprivileged_port();
     let is_privileged = |port| (1..first).contains(&port);
     let binds = plan.listeners().iter().any(|listen| is_privileged(listen.address.port()));
+    // What a bundle will listen on is not known yet.
+    let binds = binds || plan.file.fleet.as_ref().is_some_and(|it| it.bundles.is_some());
     let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
     let settings = plan.resolver_settings();
     let groups = serde_json::to_value(&settings.groups).unwrap_or_default();
@@ -137,6 +140,11 @@ fn writable_places(plan: &Plan, state: &Path) -> Vec<WritablePlace> {
         let files =
             plan.files().map(|(path, _)| path.canonicalize().unwrap_or_else(|_| path.into()));
         all.extend(files.map(WritablePlace::Kept));
+    }
+    // Machines of a fleet tell there how they do; the folder is the publisher's.
+    let bundles = file.fleet.as_ref().and_then(|fleet| fleet.bundles.as_ref());
+    if let Some(Ok(BundlePlace::Folder(path))) = bundles.map(|it| BundlePlace::parse(it)) {
+        all.push(WritablePlace::Site(path.join(fleet_edge::objects::STATUS_FOLDER)));
     }
     let console = file.admin.console.as_ref().and_then(|it| it.settings().place().ok());
     if let Some(ConsolePlace::Path(path)) = console {

@@ -32,6 +32,7 @@ mod dns_pipeline_trouble;
 mod doctor;
 mod documents;
 mod first_run;
+mod fleet;
 mod found_configuration;
 mod gateway_names;
 mod gateway_pools;

@@ -7,6 +7,7 @@ use super::blocked_tunnels::AtPixel;
 use super::cache_files::CacheFiles;
 use super::compiling::{CompiledPolicy, compile};
 use super::doors::{HTTP_DOORS, OpenDoors};
+use super::fleet::FleetDrain;
 use super::http::HttpListeners;
 use super::mint::BlockedNames;
 use super::overrides;
@@ -102,6 +103,7 @@ pub(super) fn start(
         check_url: ArcSwapOption::empty(),
         commit: ConfirmedCommit::default(),
         dashboard: Arc::default(),
+        fleet_drain: FleetDrain::default(),
         running: Mutex::new(RunningDoors::empty(plan.clone())),
     });
     if let Some(trouble) = trouble {

@@ -24,7 +24,8 @@ impl RunningApp {
     fn not_ready(&self) -> Vec<NotReady> {
         let mut reasons = Vec::new();
         // The admin listens once every door does: nobody is told that they are still being opened.
-        if self.drain.is_started() || self.left.is_started() {
+        let is_leaving = self.drain.is_started() || self.left.is_started();
+        if is_leaving || self.fleet_drain.is_wanted() {
             reasons.push(NotReady::Draining);
         }
         let listeners = self.listeners();

@@ -9,7 +9,8 @@ use super::settings::complaints;
 use admin::model::{OwnRules, OwnRulesUpdate, ReloadOutcome};
 use admin::{ChangeAuthor, ListChange, SettingsRefusal};
 use config::{
-    ConfigLanguage, FileComplaint, MadeChange, MadeItems, MadeRefusal, MadeSettings, Plan,
+    ConfigLanguage, ConfigLayers, FileComplaint, MadeChange, MadeItems, MadeRefusal, MadeSettings,
+    Plan,
 };
 use config_history::revision;
 use serde_json::json;
@@ -133,7 +134,8 @@ impl RunningApp {
         for change in changes {
             made.text = made.changed(change).map_err(refused)?;
         }
-        let judged = config::parse_with(plan.text(), &plan.source, Some(&made));
+        let judged =
+            config::parse_with(plan.text(), &plan.source, ConfigLayers::of(&plan, Some(&made)));
         let judged = judged.map_err(|found| complaints(found.iter().map(ToString::to_string)))?;
         if let Some(hidden) = super::profile_order::hidden(&judged, &made, changes) {
             return Err(complaints([hidden].into_iter()));

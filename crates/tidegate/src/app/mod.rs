@@ -20,6 +20,7 @@ mod control;
 pub(crate) mod doors;
 mod effective;
 mod first_run;
+mod fleet;
 pub(crate) mod folders;
 mod greeting;
 mod http;
@@ -151,6 +152,8 @@ pub(crate) struct RunningApp {
     console_closing: Mutex<Drain>,
     /// Begun when another process has taken this one's place.
     left: Drain,
+    /// Wish of the fleet that balancers leave this machine.
+    fleet_drain: fleet::FleetDrain,
     /// Everything that a configuration changes; the lock makes reloads queue up.
     running: Mutex<RunningDoors>,
 }
@@ -175,7 +178,7 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
 fn run_to_end(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let started_as = rustix::process::geteuid().as_raw();
     configuration::take_back_unfinished(setup)?;
-    let plan = setup.plan()?;
+    let plan = fleet::plan_at_start(setup)?;
     let folder = setup.state_dir(&plan);
     let takeover = SocketTakeover::begin(&folder)?;
     if takeover.is_none() {
@@ -218,6 +221,7 @@ fn run_to_end(setup: &CommandSetup) -> Result<(), CommandFailure> {
         app.follow_standard_error();
     }
     service_manager::tell(ServiceNews::Ready);
+    app.join_fleet();
     app.await_successor(started_as);
     runtime.block_on(until_end(&app, signals));
     Ok(())

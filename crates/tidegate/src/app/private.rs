@@ -8,6 +8,7 @@
 use crate::cli::CommandSetup;
 use config::{FileComplaint, Plan};
 use file_access::private_files::PrivatePaths;
+use fleet_edge::{OVERLAY_FOLDER, SECRET_FOLDER};
 use std::path::{Path, PathBuf};
 use vocab::Complaint;
 
@@ -26,6 +27,11 @@ pub(crate) fn paths(plan: &Plan, state: &Path, setup: &CommandSetup) -> PrivateP
     let usual = setup.default_places(&roots);
     public.extend(usual.iter().map(|place| place.join("www")));
     private.extend(usual);
+    if let Some(fleet) = plan.fleet_layers() {
+        // Sites come with the bundle, and so do secrets.
+        public.extend(roots.iter().filter(|root| root.starts_with(&fleet.folder)).cloned());
+        private.extend([SECRET_FOLDER, OVERLAY_FOLDER].map(|name| fleet.folder.join(name)));
+    }
     if !plan.is_built_in() && !setup.is_written_by_command() {
         private.push(plan.source.clone());
         let behind = plan.source.canonicalize().unwrap_or_else(|_| plan.source.clone());

@@ -7,7 +7,9 @@
 use super::RunningApp;
 use admin::model::{ConfigText, ReloadOutcome, SettingEdit};
 use admin::{ChangeAuthor, ConfigEdits, ControlRefusal, SettingsRefusal};
-use config::{ConfigLanguage, Plan, RewriteError, SettingChange, SettingPath, WrittenValue};
+use config::{
+    ConfigLanguage, ConfigLayers, Plan, RewriteError, SettingChange, SettingPath, WrittenValue,
+};
 use config_history::{FileChange, WriteRefusal, WrittenFiles};
 use serde_json::Value as Json;
 use std::path::Path;
@@ -54,7 +56,8 @@ impl RunningApp {
             text = edited.map_err(|why| SettingsRefusal::Wrong(why.into()))?;
         }
         let made = self.made_before()?;
-        let judged = config::parse_with(&text, &plan.source, made.as_ref());
+        let judged =
+            config::parse_with(&text, &plan.source, ConfigLayers::of(&plan, made.as_ref()));
         judged.map_err(|found| complaints(found.iter().map(ToString::to_string)))?;
         let (path, before) = (plan.source.clone(), plan.text().to_owned());
         let changes = vec![FileChange { path, before, after: text }];

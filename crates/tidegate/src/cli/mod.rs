@@ -9,6 +9,7 @@ mod cert;
 mod check;
 mod difference;
 mod doctor;
+mod fleet;
 mod get;
 mod import;
 mod lists;
@@ -113,6 +114,11 @@ enum CliCommand {
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// Publish one configuration for many machines, and see how they do
+    Fleet {
+        #[command(subcommand)]
+        what: fleet_commands::FleetCommand,
     },
     /// Install it as a service of systemd, where there is no package
     Service {
@@ -315,6 +321,7 @@ pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
         }
         CliCommand::Signer => app::signer::run(setup),
         CliCommand::Launcher => app::signer::run_launcher(setup),
+        CliCommand::Fleet { what } => fleet::fleet(setup, &what),
         CliCommand::Service { what } => service::service(setup, &what),
         CliCommand::Man(args) => man::man(&args),
     }

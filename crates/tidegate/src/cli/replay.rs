@@ -58,7 +58,8 @@ pub(super) fn replay(setup: &CommandSetup, args: &ReplayArgs) -> Result<(), Comm
 fn plan_of(path: &Path, state: &Path) -> Result<Plan, CommandFailure> {
     let made = MadeSettings::read(state);
     let made = made.map_err(|complaint| CommandFailure::complaints(&[complaint]))?;
-    config::load(path, made.as_ref()).map_err(|complaints| CommandFailure::complaints(&complaints))
+    config::load(path, made.as_ref().into())
+        .map_err(|complaints| CommandFailure::complaints(&complaints))
 }
 
 fn describe(report: &ReplayReport) -> String {

@@ -2,7 +2,8 @@
 
 use clap::Args;
 use command_output::{CommandFailure, ExitReason};
-use config::{ConfigLanguage, MadeSettings, Plan};
+use config::{ConfigLanguage, ConfigLayers, MadeSettings, Plan};
+use fleet_edge::{RevisionLayers, RevisionStore};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,25 +41,38 @@ pub(crate) struct CommandSetup {
 impl CommandSetup {
     /// The configuration that applies: the named one, one that is found, or the built-in one.
     pub(crate) fn plan(&self) -> Result<Plan, CommandFailure> {
+        self.with_layers(self.own_plan()?)
+    }
+
+    /// The configuration's own file alone, which says where the folder is that has the rest of it.
+    pub(crate) fn own_plan(&self) -> Result<Plan, CommandFailure> {
         self.check_restored()?;
-        let load = |made: Option<&MadeSettings>| {
-            let loaded = match (&self.text, self.config_file()) {
-                (Some(text), _) => config::parse(text, Path::new("serve")),
-                (None, Some(path)) => config::load(path, made),
-                (None, None) => config::built_in(made),
-            };
-            loaded.map_err(|complaints| CommandFailure::complaints(&complaints))
+        self.load(ConfigLayers::default())
+    }
+
+    fn load(&self, layers: ConfigLayers<'_>) -> Result<Plan, CommandFailure> {
+        let loaded = match (&self.text, self.config_file()) {
+            (Some(text), _) => config::parse(text, Path::new("serve")),
+            (None, Some(path)) => config::load(path, layers),
+            (None, None) => config::built_in(layers),
         };
-        // The configuration says where the folder is that has the rest of it.
-        let plan = load(None)?;
+        loaded.map_err(|complaints| CommandFailure::complaints(&complaints))
+    }
+
+    /// The configuration of this own file with what was set in the dashboard, and with the bundle
+    /// of its fleet.
+    pub(crate) fn with_layers(&self, plan: Plan) -> Result<Plan, CommandFailure> {
         if self.text.is_some() || plan.language() == ConfigLanguage::Foreign {
             return Ok(plan);
         }
-        let made = MadeSettings::read(&self.state_dir(&plan));
-        match made.map_err(|complaint| CommandFailure::complaints(&[complaint]))? {
-            Some(made) => load(Some(&made)),
-            None => Ok(plan),
+        let state = self.state_dir(&plan);
+        let made = MadeSettings::read(&state);
+        let made = made.map_err(|complaint| CommandFailure::complaints(&[complaint]))?;
+        let fleet = fleet_layers(&plan, &state)?;
+        if made.is_none() && fleet.is_none() {
+            return Ok(plan);
         }
+        self.load(ConfigLayers { made: made.as_ref(), fleet: fleet.as_ref() })
     }
 
     /// The configuration file that applies: the named one, `./tidegate.yaml`, or the service's. One
@@ -113,6 +127,23 @@ impl CommandSetup {
     /// The configuration file that was named or settled on.
     pub(crate) fn config_path(&self) -> Option<&Path> {
         self.config.as_deref()
+    }
+}
+
+/// Files of the revision that a machine of a fleet runs; none before its first.
+fn fleet_layers(plan: &Plan, state: &Path) -> Result<Option<RevisionLayers>, CommandFailure> {
+    let is_member = plan.file.fleet.as_ref().is_some_and(|it| it.bundles.is_some());
+    if !is_member {
+        return Ok(None);
+    }
+    let store = RevisionStore::of(state);
+    let wrong = |why: io::Error| {
+        let message = format!("the fleet's revision in {}: {why}", state.display());
+        CommandFailure::new(ExitReason::Wrong, message)
+    };
+    match store.record().map_err(wrong)?.chosen() {
+        Some(chosen) => RevisionLayers::read(&store.files(chosen.number)).map(Some).map_err(wrong),
+        None => Ok(None),
     }
 }
 

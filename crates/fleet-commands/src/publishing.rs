@@ -1,0 +1,160 @@
+//! Revisions published, signed, watched, promoted and taken back.
+
+use crate::{
+    FleetHost, PublishArgs, RollbackArgs, SignArgs, judged_folder, key, publication, publisher,
+    wrong,
+};
+use command_output::CommandFailure;
+use fleet_bundle::{CanaryShare, SyncState, check_label};
+use fleet_publish::{
+    FleetPublisher, PublishedRevision, RepublishedFiles, RolloutChoice, SourceFiles,
+};
+use std::time::{Duration, Instant};
+
+/// Pause between two looks at the canaries.
+const WATCH_AGAIN: Duration = Duration::from_secs(2);
+/// Share of failed requests among the canaries' at which a roll-out halts, in percent; and the
+/// requests that say anything.
+const FAILURES_PERCENT: u64 = 5;
+const REQUESTS_MIN: u64 = 200;
+
+/// Checks, signs and puts a revision at its place.
+pub(crate) fn publish(host: &dyn FleetHost, args: &PublishArgs) -> Result<(), CommandFailure> {
+    let publisher = publisher(&args.sign.folder)?;
+    let warnings = judged_folder::judge(host, &publisher.folder)?;
+    for warning in &warnings {
+        println!("{warning}");
+    }
+    let source = SourceFiles::gather(&publisher.folder.path).map_err(wrong)?;
+    if args.dry_run {
+        println!("{} files are fine, and nothing was published", source.open.len());
+        return Ok(());
+    }
+    let key = key(&args.sign.key)?;
+    let mut publication = publication(&args.sign);
+    publication.not_after = args.expires.map(|span| publication.now + span.0.as_secs());
+    if !args.canary.is_empty() {
+        publication.rollout = RolloutChoice::Canary(share(&args.canary)?);
+    }
+    let done = publisher.publish(&source, &publication, &key).map_err(wrong)?;
+    tell(&done);
+    match args.watch {
+        Some(span) if done.signatures_missing == 0 => {
+            watch(&publisher, done.revision, span.0)?;
+            let promoted =
+                publisher.republish(&publication_again(args), &key, RepublishedFiles::Promoted);
+            let promoted = promoted.map_err(wrong)?;
+            println!("the canaries are fine; for all edges:");
+            tell(&promoted);
+            Ok(())
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn publication_again(args: &PublishArgs) -> fleet_publish::RevisionNote {
+    let mut again = publication(&args.sign);
+    again.not_after = args.expires.map(|span| again.now + span.0.as_secs());
+    again
+}
+
+/// Adds a signature.
+pub(crate) fn sign(args: &SignArgs) -> Result<(), CommandFailure> {
+    let done = publisher(&args.folder)?.sign_pending(&key(&args.key)?).map_err(wrong)?;
+    tell(&done);
+    Ok(())
+}
+
+/// Gives the canaries' revision to all.
+pub(crate) fn promote(args: &SignArgs) -> Result<(), CommandFailure> {
+    republish(args, RepublishedFiles::Promoted)
+}
+
+/// Publishes earlier files again.
+pub(crate) fn rollback(args: &RollbackArgs) -> Result<(), CommandFailure> {
+    republish(&args.sign, RepublishedFiles::Earlier(args.to))
+}
+
+/// Publishes files that are there.
+pub(crate) fn republish(args: &SignArgs, what: RepublishedFiles) -> Result<(), CommandFailure> {
+    let publisher = publisher(&args.folder)?;
+    let done = publisher.republish(&publication(args), &key(&args.key)?, what).map_err(wrong)?;
+    tell(&done);
+    Ok(())
+}
+
+fn tell(done: &PublishedRevision) {
+    let PublishedRevision { revision, chunks_sent, chunks, bytes_sent, signatures_missing } = done;
+    println!("revision {revision}: {chunks_sent} of {chunks} parts sent, {bytes_sent} bytes");
+    if *signatures_missing > 0 {
+        println!(
+            "it waits for {signatures_missing} more signatures: tidegate fleet sign FOLDER --key FILE"
+        );
+    }
+}
+
+/// Reads `10%` and `ring=first`.
+fn share(texts: &[String]) -> Result<CanaryShare, CommandFailure> {
+    let mut share = CanaryShare::default();
+    for text in texts {
+        let percent = text.strip_suffix('%').and_then(|it| it.parse().ok());
+        let label = text
+            .split_once('=')
+            .filter(|(key, value)| check_label(key).is_ok() && check_label(value).is_ok());
+        match (percent, label) {
+            (Some(percent @ 1..=99), _) => share.percent = percent,
+            (_, Some((key, value))) => {
+                share.labels.insert(key.into(), value.into());
+            }
+            (_, None) => {
+                return Err(wrong(format!("{text:?} is neither a share such as 10% nor a label")));
+            }
+        }
+    }
+    Ok(share)
+}
+
+/// Watches the edges that have a revision for so long; the first that refuses it or fails halts the
+/// roll-out, and so do canaries of which none has it in the end.
+fn watch(publisher: &FleetPublisher, revision: u64, span: Duration) -> Result<(), CommandFailure> {
+    let until = Instant::now() + span;
+    let edges = publisher.folder.entries().map_err(wrong)?;
+    let halted = |why: String| {
+        wrong(format!(
+            "halted: {why}; the other edges keep what they have. Publish what mends it, or go back: \
+             tidegate fleet rollback FOLDER --to {}",
+            revision.saturating_sub(1)
+        ))
+    };
+    loop {
+        let statuses = publisher.statuses(&edges).map_err(wrong)?;
+        let told = statuses.into_iter().flatten().filter(|it| it.offered == Some(revision));
+        let mut in_force = 0;
+        for status in told {
+            let name = &status.edge;
+            match status.state {
+                SyncState::Refused => {
+                    return Err(halted(format!(
+                        "{name} refused it: {}",
+                        status.complaints.join("; ")
+                    )));
+                }
+                SyncState::InForce => in_force += 1,
+                SyncState::WaitsForCanary | SyncState::Unreached => {}
+            }
+            let is_failing = status.requests >= REQUESTS_MIN
+                && status.failures * 100 > status.requests * FAILURES_PERCENT;
+            if status.state == SyncState::InForce && is_failing {
+                let (failed, all) = (status.failures, status.requests);
+                return Err(halted(format!("{failed} of {all} requests failed at {name}")));
+            }
+        }
+        if Instant::now() >= until {
+            return match in_force {
+                0 => Err(halted("no canary has it in force".into())),
+                _ => Ok(()),
+            };
+        }
+        std::thread::sleep(WATCH_AGAIN.min(until.saturating_duration_since(Instant::now())));
+    }
+}

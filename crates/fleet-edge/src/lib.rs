@@ -1,0 +1,25 @@
+//! One edge of a fleet: its settings, where bundles lie, and the revision that it runs
+//! (docs/adr/0069).
+//!
+//! It fetches, verifies, lays aside and keeps revisions; taking one over is the binary's, which is
+//! handed in. Edges need no server that they trust, and one that is cut off goes on serving.
+
+mod chunk_cache;
+mod client;
+mod identity;
+mod layers;
+pub mod objects;
+mod place;
+mod settings;
+mod store;
+mod sync;
+
+pub use client::{BundleClient, PlaceFault, PlacedObject};
+pub use identity::{EdgeIdentity, IdentityFault};
+pub use layers::{MAIN_FILE, OVERLAY_FOLDER, RevisionLayers, SECRET_FOLDER};
+pub use place::{BadPlace, BundlePlace};
+pub use settings::FleetSettings;
+pub use store::{
+    FLEET_FOLDER, KeptRevision, RefusedRevision, RevisionRecord, RevisionStore, TriedRevision,
+};
+pub use sync::{EdgeSetup, EdgeSync, RevisionTaker, ServedCounts, SyncFault};

@@ -1,0 +1,348 @@
+//! One look of an edge at its fleet's bundles: fetch, verify, lay aside, take over, tell.
+//!
+//! Nothing of what is fetched is used before its signature and its digests are verified, and
+//! nothing that runs is touched before all of it is on disk. Called by the binary on a thread of
+//! its own; time is handed in.
+
+use crate::chunk_cache::ChunkCache;
+use crate::client::{BundleClient, PlaceFault, PlacedObject};
+use crate::identity::EdgeIdentity;
+use crate::objects;
+use crate::store::{KeptRevision, RevisionStore};
+use fleet_bundle::{
+    BundleManifest, ChunkFault, ContentDigest, ENVELOPE_BYTES_MAX, EdgeFacts, EdgeName, EdgeState,
+    EdgeStatus, EnvelopeFault, ManifestFault, PayloadKind, RevisionRefusal, RolloutStep, SealFault,
+    SignedEnvelope, SyncState, TrustedKeys,
+};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Bytes of the largest chunk as it is sent: zstd adds little to what cannot be compressed.
+const CHUNK_SENT_MAX: usize = fleet_bundle::CHUNK_BYTES_MAX + (64 << 10);
+/// Bytes of the secrets of one edge as they are sent.
+const SEALED_MAX: usize = 4 << 20;
+/// Complaints that a status carries.
+const COMPLAINTS_MAX: usize = 20;
+
+/// Program that takes a revision over which is laid aside.
+pub trait RevisionTaker {
+    /// Takes over what the store chooses now, or says every complaint and goes on as before.
+    ///
+    /// # Errors
+    /// The complaints.
+    fn take_over(&self, revision: u64, by: &str, why: &str) -> Result<(), Vec<String>>;
+}
+
+/// Counters of the program that a status tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServedCounts {
+    /// Requests since the start.
+    pub requests: u64,
+    /// Failures among them.
+    pub failures: u64,
+}
+
+/// An edge as its own configuration has it.
+pub struct EdgeSetup {
+    /// Name.
+    pub name: EdgeName,
+    /// Labels.
+    pub labels: BTreeMap<String, String>,
+    /// Keys that are trusted.
+    pub trusted: TrustedKeys,
+    /// Version of the program.
+    pub version: String,
+}
+
+/// An edge and its place.
+pub struct EdgeSync {
+    setup: EdgeSetup,
+    identity: EdgeIdentity,
+    store: RevisionStore,
+    client: BundleClient,
+    progress: SyncProgress,
+}
+
+/// Findings of the last looks.
+#[derive(Debug, Default)]
+struct SyncProgress {
+    tag: Option<String>,
+    offered: Option<u64>,
+    state: Option<SyncState>,
+    complaints: Vec<String>,
+    clock_ahead_s: Option<i64>,
+    wanted: Option<EdgeState>,
+}
+
+/// Reason why a look ended without a revision.
+#[derive(Debug)]
+pub enum SyncFault {
+    /// The place.
+    Place(PlaceFault),
+    /// There is no bundle yet.
+    Empty,
+    /// The signatures.
+    Envelope(EnvelopeFault),
+    /// The manifest.
+    Manifest(ManifestFault),
+    /// The revision.
+    Refused(RevisionRefusal),
+    /// A chunk that is not there.
+    ChunkMissing(ContentDigest),
+    /// A chunk that is another.
+    Chunk(ChunkFault),
+    /// A file whose chunks make another.
+    File(String),
+    /// The secrets.
+    Secrets(SealFault),
+    /// This machine's disk.
+    Disk(io::Error),
+    /// The program, which goes on as before.
+    NotTaken(Vec<String>),
+}
+
+impl EdgeSync {
+    /// An edge that has not looked yet.
+    pub fn new(
+        setup: EdgeSetup,
+        identity: EdgeIdentity,
+        store: RevisionStore,
+        client: BundleClient,
+    ) -> Self {
+        Self { setup, identity, store, client, progress: SyncProgress::default() }
+    }
+
+    /// Looks once, and takes over what there is; the step, with the number of the revision.
+    ///
+    /// # Errors
+    /// [`SyncFault`]; what ran runs on.
+    pub fn look(
+        &mut self,
+        now: u64,
+        taker: &dyn RevisionTaker,
+    ) -> Result<(RolloutStep, u64), SyncFault> {
+        let outcome = self.try_look(now, taker);
+        let (state, complaints) = match &outcome {
+            Ok((RolloutStep::WaitForCanary, _)) => (SyncState::WaitsForCanary, Vec::new()),
+            Ok(_) => (SyncState::InForce, Vec::new()),
+            Err(SyncFault::Refused(why)) => (SyncState::Refused, vec![why.to_string()]),
+            Err(SyncFault::NotTaken(complaints)) => (SyncState::Refused, complaints.clone()),
+            Err(why) => (SyncState::Unreached, vec![why.to_string()]),
+        };
+        self.progress.state = Some(state);
+        self.progress.complaints = complaints;
+        outcome
+    }
+
+    fn try_look(
+        &mut self,
+        now: u64,
+        taker: &dyn RevisionTaker,
+    ) -> Result<(RolloutStep, u64), SyncFault> {
+        let record = self.store.record()?;
+        // A look that ended well is told by its tag; any other reads all of it again.
+        let is_settled =
+            matches!(self.progress.state, Some(SyncState::InForce | SyncState::WaitsForCanary));
+        let tag = self.progress.tag.clone().filter(|_| is_settled);
+        let bytes = match self.client.get(objects::LATEST, tag.as_deref(), ENVELOPE_BYTES_MAX)? {
+            PlacedObject::Same => {
+                let step = match self.progress.state {
+                    Some(SyncState::WaitsForCanary) => RolloutStep::WaitForCanary,
+                    _ => RolloutStep::InForce,
+                };
+                return Ok((step, self.progress.offered.unwrap_or_default()));
+            }
+            PlacedObject::Missing => return Err(SyncFault::Empty),
+            PlacedObject::Found { bytes, tag, server_time } => {
+                self.progress.tag = tag;
+                self.progress.clock_ahead_s =
+                    server_time.and_then(|time| now.checked_signed_diff(time));
+                bytes
+            }
+        };
+        let trusted = record.trusted(&self.setup.trusted);
+        let envelope = SignedEnvelope::read(&bytes).map_err(SyncFault::Envelope)?;
+        let payload = envelope.open(PayloadKind::Manifest, &trusted);
+        let payload = payload.map_err(SyncFault::Envelope)?;
+        let manifest = BundleManifest::read(&payload).map_err(SyncFault::Manifest)?;
+        let digest = ContentDigest::of(&payload);
+        let offered = KeptRevision { number: manifest.revision, digest };
+        self.progress.offered = Some(manifest.revision);
+        self.progress.wanted = manifest.edge(&self.setup.name).map(|it| it.state);
+        let applied = record.in_force.map(|it| (it.number, it.digest));
+        let facts = EdgeFacts { name: &self.setup.name, labels: &self.setup.labels, applied, now };
+        let step = facts.judge(&manifest, &digest).map_err(SyncFault::Refused)?;
+        if step != RolloutStep::TakeOver {
+            return Ok((step, manifest.revision));
+        }
+        if let Some(refused) = record.refused.filter(|it| it.revision == offered) {
+            return Err(SyncFault::NotTaken(refused.complaints));
+        }
+        self.lay_aside(&manifest)?;
+        self.store.begin(offered)?;
+        match taker.take_over(manifest.revision, &manifest.by, &manifest.why) {
+            Ok(()) => {
+                let chunks = manifest.chunks();
+                self.store.confirm(Some((manifest.trust, self.setup.trusted.clone())))?;
+                // A chunk more or less is no reason to call a revision wrong that is in force.
+                let _ = self.known_chunks().and_then(|it| it.keep_only(&chunks));
+                Ok((step, offered.number))
+            }
+            Err(complaints) => {
+                self.store.refuse(offered, complaints.clone())?;
+                Err(SyncFault::NotTaken(complaints))
+            }
+        }
+    }
+
+    /// Fetches and verifies every file of a revision, and puts them in their place together.
+    fn lay_aside(&self, manifest: &BundleManifest) -> Result<(), SyncFault> {
+        self.store.make()?;
+        let draft = self.store.draft(manifest.revision)?;
+        let known = self.known_chunks()?;
+        for file in &manifest.files {
+            let path = draft.join(file.path.as_path());
+            fs::create_dir_all(path.parent().unwrap_or(&draft))?;
+            let mut out = File::create_new(&path)?;
+            let mut whole = fleet_bundle::ContentHasher::default();
+            for chunk in &file.chunks {
+                let content = self.chunk(&known, &chunk.digest, chunk.size)?;
+                whole.update(&content);
+                out.write_all(&content)?;
+            }
+            if whole.finish() != file.digest {
+                return Err(SyncFault::File(file.path.to_string()));
+            }
+            out.sync_all()?;
+        }
+        self.write_secrets(manifest, &draft)?;
+        let labels = {
+            let entry = manifest.edge(&self.setup.name);
+            let facts = EdgeFacts {
+                name: &self.setup.name,
+                labels: &self.setup.labels,
+                applied: None,
+                now: 0,
+            };
+            facts.labels(entry)
+        };
+        crate::layers::write_labels(&draft, &self.setup.name, &labels)?;
+        self.store.place(manifest.revision, &draft)?;
+        Ok(())
+    }
+
+    /// One chunk, from the revisions that are here if one has it.
+    fn chunk(
+        &self,
+        known: &ChunkCache,
+        digest: &ContentDigest,
+        size: u32,
+    ) -> Result<Vec<u8>, SyncFault> {
+        if let Some(content) = known.read(digest, size) {
+            return Ok(content);
+        }
+        match self.client.get(&objects::chunk(digest), None, CHUNK_SENT_MAX)? {
+            PlacedObject::Found { bytes, .. } => {
+                let content = fleet_bundle::read_chunk(&bytes, digest, size);
+                let content = content.map_err(SyncFault::Chunk)?;
+                known.write(digest, &bytes)?;
+                Ok(content)
+            }
+            PlacedObject::Same | PlacedObject::Missing => Err(SyncFault::ChunkMissing(*digest)),
+        }
+    }
+
+    fn known_chunks(&self) -> io::Result<ChunkCache> {
+        ChunkCache::open(self.store.make()?)
+    }
+
+    fn write_secrets(&self, manifest: &BundleManifest, draft: &Path) -> Result<(), SyncFault> {
+        let sealed = manifest.edge(&self.setup.name).and_then(|entry| entry.sealed);
+        let Some(digest) = sealed else { return Ok(()) };
+        let found = self.client.get(&objects::sealed(&digest), None, SEALED_MAX)?;
+        let PlacedObject::Found { bytes, .. } = found else {
+            return Err(SyncFault::ChunkMissing(digest));
+        };
+        if ContentDigest::of(&bytes) != digest {
+            return Err(SyncFault::Chunk(ChunkFault::Digest));
+        }
+        let secrets = self.identity.sealing.open(&self.setup.name, &bytes);
+        for (path, content) in secrets.map_err(SyncFault::Secrets)?.files() {
+            let path = draft.join(path.as_path());
+            fs::create_dir_all(path.parent().unwrap_or(draft))?;
+            durable_file::FileReplacement::private(&path).write(&content)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the fleet how this edge does.
+    ///
+    /// # Errors
+    /// [`PlaceFault`]; nothing depends on it.
+    pub fn tell(&self, now: u64, served: ServedCounts) -> Result<(), PlaceFault> {
+        let status = self.status(now, served);
+        self.client.put(&objects::status(&self.setup.name), &status.sign(&self.identity.signing))
+    }
+
+    /// Status of this edge.
+    pub fn status(&self, now: u64, served: ServedCounts) -> EdgeStatus {
+        let record = self.store.record().unwrap_or_default();
+        let complaints = self.progress.complaints.iter().take(COMPLAINTS_MAX);
+        let short = |text: &String| text.chars().take(500).collect();
+        EdgeStatus {
+            edge: self.setup.name.clone(),
+            at: now,
+            clock_ahead_s: self.progress.clock_ahead_s,
+            version: self.setup.version.clone(),
+            applied: record.in_force.map(|it| it.number),
+            offered: self.progress.offered,
+            state: self.progress.state.unwrap_or(SyncState::Unreached),
+            complaints: complaints.map(short).collect(),
+            requests: served.requests,
+            failures: served.failures,
+        }
+    }
+
+    /// `true` where the fleet wants balancers to leave this edge.
+    pub fn is_drained(&self) -> bool {
+        self.progress.wanted == Some(EdgeState::Drained)
+    }
+}
+
+impl fmt::Display for SyncFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Place(why) => write!(f, "the bundles cannot be reached: {why}"),
+            Self::Empty => f.write_str("nothing is published yet"),
+            Self::Envelope(why) => write!(f, "the bundle is not believed: {why}"),
+            Self::Manifest(why) => write!(f, "the manifest is wrong: {why}"),
+            Self::Refused(why) => why.fmt(f),
+            Self::ChunkMissing(digest) => write!(f, "a part of the bundle is not there: {digest}"),
+            Self::Chunk(why) => write!(f, "a part of the bundle is not believed: {why}"),
+            Self::File(path) => write!(f, "the parts of {path} make another file"),
+            Self::Secrets(why) => write!(f, "the secrets: {why}"),
+            Self::Disk(why) => write!(f, "the state folder: {why}"),
+            Self::NotTaken(complaints) => f.write_str(&complaints.join("\n")),
+        }
+    }
+}
+
+impl std::error::Error for SyncFault {}
+
+impl From<io::Error> for SyncFault {
+    fn from(why: io::Error) -> Self {
+        Self::Disk(why)
+    }
+}
+
+impl From<PlaceFault> for SyncFault {
+    fn from(why: PlaceFault) -> Self {
+        Self::Place(why)
+    }
+}
+
+#[cfg(test)]
+mod tests;

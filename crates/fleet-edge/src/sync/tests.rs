@@ -1,0 +1,244 @@
+//! Looks at a folder of bundles, with a program that takes over what it is told to.
+
+#![allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+
+use super::*;
+use crate::layers::RevisionLayers;
+use crate::place::BundlePlace;
+use fleet_bundle::{
+    BundleFile, BundlePath, CanaryShare, ChunkRef, EdgeEntry, FORMAT, PublisherKey, SealedSecrets,
+    split,
+};
+use origins::Dialer;
+use resolver::{Resolver, ResolverSettings};
+use std::cell::RefCell;
+use std::path::PathBuf;
+use transport::ClientTls;
+
+const NOW: u64 = 1_800_000_000;
+
+/// A place, a key, and a machine's state folder.
+struct Bench {
+    folder: PathBuf,
+    key: PublisherKey,
+}
+
+impl Bench {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("fleet-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("place")).unwrap();
+        fs::create_dir_all(folder.join("state")).unwrap();
+        Self { folder, key: PublisherKey::generate().unwrap() }
+    }
+
+    fn store(&self) -> RevisionStore {
+        RevisionStore::of(&self.folder.join("state"))
+    }
+
+    fn trusted(&self) -> TrustedKeys {
+        TrustedKeys { keys: vec![self.key.public()], signatures: 1 }
+    }
+
+    fn edge(&self) -> EdgeSync {
+        let tls = ClientTls::new();
+        let resolver = Resolver::start(&ResolverSettings::default(), tls.clone()).unwrap();
+        let place = BundlePlace::Folder(self.folder.join("place"));
+        let setup = EdgeSetup {
+            name: EdgeName::parse("a").unwrap(),
+            labels: BTreeMap::from([("site".to_owned(), "here".to_owned())]),
+            trusted: self.trusted(),
+            version: "1".into(),
+        };
+        let store = self.store();
+        let identity = EdgeIdentity::open(store.make().unwrap()).unwrap();
+        let client = BundleClient::open(&place, Dialer::new(resolver, tls)).unwrap();
+        EdgeSync::new(setup, identity, store, client)
+    }
+
+    /// A manifest of one file.
+    fn manifest(&self, revision: u64, text: &str) -> BundleManifest {
+        let mut chunks = Vec::new();
+        split::<io::Error>(text.as_bytes(), |chunk| {
+            let path = self.folder.join("place").join(objects::chunk(&chunk.digest));
+            fs::write(path, &chunk.bytes)?;
+            chunks.push(ChunkRef { digest: chunk.digest, size: chunk.size });
+            Ok(())
+        })
+        .unwrap();
+        let file = BundleFile {
+            path: BundlePath::parse("tidegate.yaml").unwrap(),
+            size: text.len() as u64,
+            digest: ContentDigest::of(text.as_bytes()),
+            chunks,
+        };
+        BundleManifest {
+            format: FORMAT,
+            revision,
+            parent: None,
+            made: NOW,
+            not_after: None,
+            by: "ann".into(),
+            why: String::new(),
+            rolls_back_to: None,
+            canary: None,
+            checked_by: "1".into(),
+            trust: self.trusted(),
+            edges: Vec::new(),
+            files: vec![file],
+        }
+    }
+
+    fn publish(&self, manifest: &BundleManifest) {
+        self.publish_by(manifest, &self.key);
+    }
+
+    fn publish_by(&self, manifest: &BundleManifest, key: &PublisherKey) {
+        let signed = SignedEnvelope::sign(PayloadKind::Manifest, &manifest.to_json(), key);
+        // As the publisher does: another file in its place.
+        let (path, draft) = (self.folder.join("place/latest.json"), self.folder.join("draft"));
+        fs::write(&draft, signed.to_json()).unwrap();
+        fs::rename(draft, path).unwrap();
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A program that refuses some revisions, and notes those that it was given.
+#[derive(Default)]
+struct Program {
+    refused: Vec<u64>,
+    taken: RefCell<Vec<u64>>,
+}
+
+impl RevisionTaker for Program {
+    fn take_over(&self, revision: u64, _: &str, _: &str) -> Result<(), Vec<String>> {
+        self.taken.borrow_mut().push(revision);
+        if self.refused.contains(&revision) { Err(vec!["no".into()]) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn a_refused_revision_is_tried_once_and_the_next_is_taken_over() {
+    let bench = Bench::new("refused");
+    let (mut edge, program) = (bench.edge(), Program { refused: vec![2], ..Program::default() });
+    bench.publish(&bench.manifest(1, "a"));
+    assert_eq!(edge.look(NOW, &program).unwrap(), (RolloutStep::TakeOver, 1));
+    assert_eq!(edge.look(NOW, &program).unwrap(), (RolloutStep::InForce, 1));
+    bench.publish(&bench.manifest(2, "b"));
+    for _ in 0..3 {
+        assert!(matches!(edge.look(NOW, &program), Err(SyncFault::NotTaken(_))));
+    }
+    let status = edge.status(NOW, ServedCounts::default());
+    assert_eq!(
+        (status.applied, status.offered, status.state),
+        (Some(1), Some(2), SyncState::Refused)
+    );
+    assert_eq!(status.complaints, ["no"]);
+    bench.publish(&bench.manifest(3, "c"));
+    edge.look(NOW, &program).unwrap();
+    assert_eq!(*program.taken.borrow(), [1, 2, 3]);
+    let files = RevisionLayers::read(&bench.store().files(3)).unwrap().folder;
+    assert_eq!(fs::read(files.join("tidegate.yaml")).unwrap(), b"c");
+}
+
+#[test]
+fn what_ends_the_process_twice_gives_way_to_the_revision_before() {
+    let bench = Bench::new("killed");
+    let (mut edge, program) = (bench.edge(), Program::default());
+    bench.publish(&bench.manifest(1, "a"));
+    edge.look(NOW, &program).unwrap();
+    let store = bench.store();
+    let bad = KeptRevision { number: 2, digest: ContentDigest::of(b"2") };
+    store.begin(bad).unwrap();
+    // Killed; the next start tries it again.
+    store.count_start().unwrap();
+    assert_eq!(store.record().unwrap().chosen(), Some(bad));
+    // Killed once more.
+    store.count_start().unwrap();
+    let record = store.record().unwrap();
+    assert_eq!(record.chosen().map(|it| it.number), Some(1));
+    assert_eq!(record.refused.map(|it| it.revision), Some(bad));
+}
+
+#[test]
+fn time_keys_and_shares_decide_who_takes_a_revision_over() {
+    let bench = Bench::new("rules");
+    let (mut edge, program) = (bench.edge(), Program::default());
+    let late = BundleManifest { not_after: Some(NOW), ..bench.manifest(1, "a") };
+    bench.publish(&late);
+    let why = edge.look(NOW, &program).unwrap_err();
+    assert!(matches!(why, SyncFault::Refused(RevisionRefusal::Expired(NOW))), "{why}");
+    // A machine whose clock is an hour slow still takes it.
+    assert_eq!(edge.look(NOW - 3600, &program).unwrap().0, RolloutStep::TakeOver);
+    let other =
+        CanaryShare { percent: 0, labels: BTreeMap::from([("site".into(), "there".into())]) };
+    bench.publish(&BundleManifest { canary: Some(other), ..bench.manifest(2, "b") });
+    assert_eq!(edge.look(NOW, &program).unwrap(), (RolloutStep::WaitForCanary, 2));
+    assert_eq!(edge.look(NOW, &program).unwrap(), (RolloutStep::WaitForCanary, 2));
+    let ours = CanaryShare { percent: 0, labels: BTreeMap::from([("site".into(), "here".into())]) };
+    let next = PublisherKey::generate().unwrap();
+    let trust = TrustedKeys { keys: vec![next.public()], signatures: 1 };
+    bench.publish(&BundleManifest { canary: Some(ours), trust, ..bench.manifest(3, "c") });
+    assert_eq!(edge.look(NOW, &program).unwrap(), (RolloutStep::TakeOver, 3));
+    // From now on the other key counts, and the old one does not.
+    bench.publish(&bench.manifest(4, "d"));
+    assert!(matches!(edge.look(NOW, &program), Err(SyncFault::Envelope(_))));
+    bench.publish_by(&bench.manifest(4, "d"), &next);
+    assert_eq!(edge.look(NOW, &program).unwrap(), (RolloutStep::TakeOver, 4));
+    bench.publish(&bench.manifest(3, "other"));
+    assert!(edge.look(NOW, &program).is_err());
+}
+
+#[test]
+fn secrets_are_opened_here_and_parts_are_fetched_once() {
+    let bench = Bench::new("secrets");
+    let (mut edge, program) = (bench.edge(), Program::default());
+    let mut secrets = SealedSecrets::default();
+    secrets.insert(BundlePath::parse("secrets/word").unwrap(), b"hunter2");
+    let name = EdgeName::parse("a").unwrap();
+    let sealed = secrets.seal(&name, &edge.identity.sealing.public()).unwrap();
+    let digest = ContentDigest::of(&sealed);
+    fs::write(bench.folder.join("place").join(objects::sealed(&digest)), &sealed).unwrap();
+    let entry = EdgeEntry {
+        name,
+        state: EdgeState::Active,
+        labels: BTreeMap::new(),
+        key: edge.identity.signing.public(),
+        seal: edge.identity.sealing.public(),
+        sealed: Some(digest),
+    };
+    bench.publish(&BundleManifest { edges: vec![entry.clone()], ..bench.manifest(1, "text") });
+    edge.look(NOW, &program).unwrap();
+    let word = bench.store().files(1).join("secrets/word");
+    assert_eq!(fs::read(&word).unwrap(), b"hunter2");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&word).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let manifest = bench.manifest(2, "text");
+    for entry in fs::read_dir(bench.folder.join("place")).unwrap().flatten() {
+        if entry.file_name().as_encoded_bytes().starts_with(b"chunk-") {
+            fs::remove_file(entry.path()).unwrap();
+        }
+    }
+    bench.publish(&manifest);
+    assert_eq!(edge.look(NOW, &program).unwrap(), (RolloutStep::TakeOver, 2));
+    // A part that is spoilt here is asked for again, and is not there.
+    let chunk = bench
+        .folder
+        .join("state/fleet/chunks")
+        .join(manifest.files[0].chunks[0].digest.to_string());
+    fs::write(chunk, "spoilt").unwrap();
+    bench.publish(&BundleManifest { revision: 3, ..manifest });
+    assert!(matches!(edge.look(NOW, &program), Err(SyncFault::ChunkMissing(_))));
+    let told = edge.tell(NOW, ServedCounts { requests: 3, failures: 1 });
+    told.unwrap();
+    let status = fs::read(bench.folder.join("place/status/a.json")).unwrap();
+    let read = EdgeStatus::read(&status, &entry.name, &entry.key).unwrap();
+    assert_eq!((read.requests, read.applied, read.offered), (3, Some(2), Some(3)));
+    let other = PublisherKey::generate().unwrap().public();
+    assert!(EdgeStatus::read(&status, &entry.name, &other).is_err());
+}

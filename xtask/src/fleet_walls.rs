@@ -1,0 +1,62 @@
+//! The walls of the crates of a fleet.
+
+use crate::bans::{HTTP, LOGGING, RUN_TIME, TLS};
+use crate::wall::{Purity, Wall, system};
+
+/// Signatures and sealing are the TLS library's own: there is no second one.
+pub(crate) const FLEET_BUNDLE: Wall =
+    system("fleet-bundle", "crates/fleet-bundle", &["vocab"], &[RUN_TIME, HTTP, LOGGING]);
+
+/// Redis' client brings its connections with it.
+pub(crate) const FLEET_LIVE: Wall =
+    system("fleet-live", "crates/fleet-live", &["vocab", "settings"], &[HTTP]);
+
+/// So does that of the database.
+pub(crate) const FLEET_ROWS: Wall =
+    system("fleet-rows", "crates/fleet-rows", &["vocab", "settings", "ledger"], &[HTTP]);
+
+pub(crate) const FLEET_EDGE: Wall = system(
+    "fleet-edge",
+    "crates/fleet-edge",
+    &[
+        "vocab",
+        "settings",
+        "durable-file",
+        "transport",
+        "origins",
+        "fetch",
+        "fleet-bundle",
+        "fleet-live",
+        "fleet-rows",
+    ],
+    &[TLS],
+);
+
+pub(crate) const FLEET_PUBLISH: Wall = Wall {
+    name: "fleet-publish",
+    folder: "crates/fleet-publish",
+    floor: 4,
+    may: &["vocab", "config", "durable-file", "fleet-bundle", "fleet-edge"],
+    never: &[RUN_TIME, TLS, HTTP],
+    purity: Purity::Free,
+};
+
+pub(crate) const FLEET_COMMANDS: Wall = Wall {
+    name: "fleet-commands",
+    folder: "crates/fleet-commands",
+    floor: 4,
+    may: &[
+        "vocab",
+        "config",
+        "command-output",
+        "durable-file",
+        "fleet-bundle",
+        "fleet-edge",
+        "fleet-publish",
+        "origins",
+        "resolver",
+        "transport",
+    ],
+    never: &[RUN_TIME, TLS, HTTP],
+    purity: Purity::Free,
+};
