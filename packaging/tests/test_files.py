@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import pwd
 import re
 import shutil
 import subprocess
@@ -94,8 +95,19 @@ class Scripts(unittest.TestCase):
 
 class Configurations(unittest.TestCase):
     def test_every_one_that_is_shipped_is_fine_even_where_warnings_count(self):
-        for name in ["tidegate.yaml", "container.yaml", "openwrt/tidegate.yaml"]:
+        for name in ["container.yaml", "openwrt/tidegate.yaml"]:
             code, told = said(BINARY, "check", "--strict", "--config", PACKAGING / name)
+            self.assertEqual(code, 0, told)
+        # The package's belongs to the user that it runs as, who may change it.
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "tidegate.yaml")
+            shutil.copy(PACKAGING / "tidegate.yaml", file)
+            if os.geteuid() == 0:
+                known = [user.pw_name for user in pwd.getpwall()]
+                owner = "tidegate" if "tidegate" in known else "nobody"
+                for path in [folder, file]:
+                    shutil.chown(path, owner)
+            code, told = said(BINARY, "check", "--strict", "--config", file)
             self.assertEqual(code, 0, told)
 
 

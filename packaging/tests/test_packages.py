@@ -132,7 +132,8 @@ class Installed(PackageTest):
         self.assertEqual(machine.run("systemctl", "is-enabled", "tidegate").strip(), "enabled")
         user = machine.run("stat", "-c", "%U %a", f"/proc/{self.main_process()}").split()[0]
         self.assertEqual(user, "tidegate")
-        self.assertEqual(machine.run("stat", "-c", "%U:%G %a", "/etc/tidegate").strip(), "root:tidegate 750")
+        self.assertEqual(machine.run("stat", "-c", "%U:%G %a", "/etc/tidegate").strip(), "root:tidegate 1770")
+        self.assertEqual(machine.run("stat", "-c", "%U:%G %a", CONFIGURATION).strip(), "tidegate:tidegate 640")
         self.assertEqual(machine.run("stat", "-c", "%U:%G", "/var/lib/tidegate").strip(), "tidegate:tidegate")
         self.assertEqual(machine.run("stat", "-c", "%U:%G", "/var/lib/tidegate/ca").strip(), "root:root")
         status = machine.run(*COMMAND, "ctl", "status")
@@ -151,6 +152,34 @@ class Installed(PackageTest):
         ask = ["dig", "@127.0.0.1", "-p", "5454", "+tries=1", "+time=1", "doubleclick.net"]
         self.machine.wait_for(lambda: "NOERROR" in self.machine.try_run(*ask).stdout, "the new port does not answer")
         self.assertEqual(self.main_process(), before)
+
+    def test_the_first_run_writes_the_configuration_that_the_package_brought(self):
+        self.install()
+        self.assert_answers()
+        machine = self.machine
+        machine.write("/etc/tidegate/key.pem", "not yours\n", 0o640)
+        token = machine.run("cat", "/var/lib/tidegate/admin.token").strip()
+
+        def call(method, path, body=None):
+            ask = ["curl", "-sS", "-X", method, "-H", f"Authorization: Bearer {token}", f"http://127.0.0.1:9053{path}"]
+            ask += ["-H", "Content-Type: application/json", "-d", json.dumps(body)] if body is not None else []
+            return json.loads(machine.run(*ask) or "null")
+
+        found = call("GET", "/api/first-run")
+        self.assertTrue(found["needed"] and found["can_write"], found)
+        choice = {"address": "127.0.0.1", "doors": ["dns"], "lists": ["starter"], "dns_port": 5399, "confirm_within_s": 60}
+        self.assertTrue(call("POST", "/api/first-run", choice)["ok"])
+        ask = ["dig", "@127.0.0.1", "-p", "5399", "+tries=1", "+time=1", "doubleclick.net"]
+        machine.wait_for(lambda: "NOERROR" in machine.try_run(*ask).stdout, "the chosen port does not answer")
+        call("POST", "/api/first-run/confirm", {})
+        self.assertIsNone(call("GET", "/api/first-run")["waiting"])
+        text = machine.path(CONFIGURATION).read_text()
+        self.assertIn("5399", text)
+        self.assertIn("# As installed, it answers this machine alone", text)
+        self.assertEqual(machine.run("stat", "-c", "%U:%G %a", CONFIGURATION).strip(), "tidegate:tidegate 640")
+        # What else lies there is not its own.
+        told = machine.try_run("setpriv", "--reuid=tidegate", "--regid=tidegate", "--clear-groups", "rm", "-f", "/etc/tidegate/key.pem")
+        self.assertNotEqual(told.returncode, 0)
 
     def test_pages_and_completions_are_where_they_are_looked_for(self):
         self.install()
