@@ -89,8 +89,8 @@ pub struct SignArgs {
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
     /// The reason, which edges and their histories show
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    why: String,
+    #[arg(long, value_name = "TEXT")]
+    why: Option<String>,
 }
 
 /// Words of `publish`.
@@ -248,7 +248,7 @@ fn publication(args: &SignArgs) -> RevisionNote {
     let user = std::env::var("SUDO_USER").or_else(|_| std::env::var("USER"));
     RevisionNote {
         by: user.unwrap_or_else(|_| "unknown".into()),
-        why: args.why.clone(),
+        why: args.why.clone().unwrap_or_default(),
         now: transport::clock::now().unix_secs(),
         ..RevisionNote::default()
     }

@@ -88,11 +88,14 @@ pub(crate) fn status(host: &dyn FleetHost, args: &StatusArgs) -> Result<(), Comm
 }
 
 fn newest(latest: &BundleManifest, now: u64) -> String {
-    let age = TimeSpan(std::time::Duration::from_secs(now.saturating_sub(latest.made)));
+    let age = match now.saturating_sub(latest.made) {
+        0 => "now".into(),
+        seconds => format!("{} ago", TimeSpan(std::time::Duration::from_secs(seconds))),
+    };
     let (revision, by) = (latest.revision, &latest.by);
     let why = if latest.why.is_empty() { String::new() } else { format!(": {}", latest.why) };
     let first = if latest.canary.is_some() { ", for its canaries first" } else { "" };
-    format!("revision {revision} by {by}, {age} ago{first}{why}")
+    format!("revision {revision} by {by}, {age}{first}{why}")
 }
 
 fn line(
