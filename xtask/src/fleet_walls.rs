@@ -7,9 +7,14 @@ use crate::wall::{Purity, Wall, system};
 pub(crate) const FLEET_BUNDLE: Wall =
     system("fleet-bundle", "crates/fleet-bundle", &["vocab"], &[RUN_TIME, HTTP, LOGGING]);
 
-/// Redis' client brings its connections with it.
-pub(crate) const FLEET_LIVE: Wall =
-    system("fleet-live", "crates/fleet-live", &["vocab", "settings"], &[HTTP]);
+/// Redis' client brings its connections with it, and takes the TLS library's provider from the
+/// process: `fleet-live` names it, to choose it.
+pub(crate) const FLEET_LIVE: Wall = system(
+    "fleet-live",
+    "crates/fleet-live",
+    &["vocab", "settings", "rate-limit", "durable-file"],
+    &[HTTP],
+);
 
 /// So does that of the database.
 pub(crate) const FLEET_ROWS: Wall =

@@ -239,6 +239,7 @@ pub(crate) fn plan(
     complaints.extend(pixel_without_door(&file));
     complaints.extend(any_name_without_signer(&file));
     complaints.extend(shared_folder(&file));
+    complaints.extend(shared_limits_alone(&file));
     complaints.extend(own_certificates::check(&file));
     if complaints.is_empty() {
         Ok(Plan {
@@ -349,6 +350,21 @@ fn any_name_without_signer(file: &ConfigFile) -> Option<Complaint> {
         }
         (true, SignedNames::Any | SignedNames::Blocked) | (false, SignedNames::Blocked) => None,
     }
+}
+
+/// Limits that a fleet is to share, where there is none.
+fn shared_limits_alone(file: &ConfigFile) -> Vec<Complaint> {
+    if file.fleet.as_ref().is_some_and(|fleet| fleet.live.is_some()) {
+        return Vec::new();
+    }
+    let routes = file.gateway.iter().flat_map(|gateway| gateway.routes.iter().enumerate());
+    let shared = routes.filter(|(_, it)| it.limit.as_ref().is_some_and(|it| it.shared.is_some()));
+    let complaint = |(at, _)| {
+        let path = format!("gateway.routes.{at}.limit.shared");
+        Complaint::new(path, "no fleet shares its state with this machine")
+            .remedy("name its server in fleet.live.url, or leave shared out")
+    };
+    shared.map(complaint).collect()
 }
 
 fn pixel_without_door(file: &ConfigFile) -> Option<Complaint> {

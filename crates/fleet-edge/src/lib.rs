@@ -13,6 +13,7 @@ mod place;
 mod settings;
 mod store;
 mod sync;
+mod watch;
 
 pub use client::{BundleClient, PlaceFault, PlacedObject};
 pub use identity::{EdgeIdentity, IdentityFault};
@@ -23,3 +24,4 @@ pub use store::{
     FLEET_FOLDER, KeptRevision, RefusedRevision, RevisionRecord, RevisionStore, TriedRevision,
 };
 pub use sync::{EdgeSetup, EdgeSync, RevisionTaker, ServedCounts, SyncFault};
+pub use watch::{EdgeHost, watch_bundles};

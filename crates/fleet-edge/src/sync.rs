@@ -119,10 +119,10 @@ impl EdgeSync {
     ///
     /// # Errors
     /// [`SyncFault`]; what ran runs on.
-    pub fn look(
+    pub fn look<T: RevisionTaker + ?Sized>(
         &mut self,
         now: u64,
-        taker: &dyn RevisionTaker,
+        taker: &T,
     ) -> Result<(RolloutStep, u64), SyncFault> {
         let outcome = self.try_look(now, taker);
         let (state, complaints) = match &outcome {
@@ -137,10 +137,10 @@ impl EdgeSync {
         outcome
     }
 
-    fn try_look(
+    fn try_look<T: RevisionTaker + ?Sized>(
         &mut self,
         now: u64,
-        taker: &dyn RevisionTaker,
+        taker: &T,
     ) -> Result<(RolloutStep, u64), SyncFault> {
         let record = self.store.record()?;
         // A look that ended well is told by its tag; any other reads all of it again.
@@ -306,9 +306,14 @@ impl EdgeSync {
         }
     }
 
-    /// `true` where the fleet wants balancers to leave this edge.
-    pub fn is_drained(&self) -> bool {
-        self.progress.wanted == Some(EdgeState::Drained)
+    /// State that the fleet wants this edge to have, as far as it was told.
+    pub fn wanted_state(&self) -> EdgeState {
+        self.progress.wanted.unwrap_or_default()
+    }
+
+    /// `true` where a revision is in force.
+    pub(crate) fn has_revision(&self) -> bool {
+        self.store.record().is_ok_and(|record| record.in_force.is_some())
     }
 }
 

@@ -1,5 +1,26 @@
 //! State that a fleet shares while it runs, in Valkey or Redis.
+//!
+//! Entries made by hand, purges, and tokens of shared limits. A thread of its own speaks to the
+//! server; no request ever waits for it, and without it each edge does alone. It knows no door and
+//! no policy: what is shared is text. Called by the binary.
 
+mod back_off;
+mod entry;
+mod health;
+mod kept_outbox;
+mod kept_place;
+mod live;
+mod outbox;
+mod scripts;
+mod server;
+mod server_keys;
+mod session;
 mod settings;
+mod ticket_keys;
 
-pub use settings::LiveSettings;
+pub use entry::{EntryBody, SharedEntry};
+pub use health::LiveHealth;
+pub use live::{LiveParts, LiveReceiver, LiveState, check_live_files};
+pub use rate_limit::LeaseBook;
+pub use settings::{LiveSettings, WhenAway};
+pub use ticket_keys::TicketKeySet;

@@ -7,6 +7,7 @@
 mod certificates;
 mod connections;
 mod family;
+mod fleet;
 mod lists;
 mod logs;
 mod pools;
@@ -19,6 +20,7 @@ mod upstreams;
 pub use certificates::{CertificateEnds, ServedCertificate};
 pub use connections::{ConnectionFigures, DoorConnections};
 pub use family::{FamilyHead, MetricValue, write_family, write_histogram};
+pub use fleet::FleetFigures;
 pub use lists::{FetchedRow, ListFigures, ListRow};
 pub use logs::LogFigures;
 pub use pools::{PoolFigures, PoolRow, ServerRow};

@@ -138,6 +138,11 @@ impl BucketRate {
         Self::new(count, 1000, burst)
     }
 
+    /// Microseconds between two tokens, rounded up.
+    pub fn interval_us(&self) -> u64 {
+        (self.interval * 1000).div_ceil(UNITS_PER_MS)
+    }
+
     /// Tokens that a full bucket holds.
     pub fn burst(&self) -> u64 {
         self.debt_max / self.interval

@@ -6,9 +6,14 @@
 
 mod bandwidth;
 mod client;
+mod leases;
 
 pub use bandwidth::{BandwidthClass, ByteRate};
 pub use client::client_of;
+pub use leases::{
+    AwayRule, BucketHasher, BucketName, FleetStanding, LeaseAsk, LeaseBook, LeaseGrant,
+    LeaseOutcome, SharedRate, WakeCall,
+};
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -32,10 +32,11 @@ const TAKE_AGAIN_MAX: Duration = Duration::from_secs(10);
 /// Names in the folder that are ours, and beginnings of such names.
 const OWN_NAMES: [&str; 7] =
     ["ca", "config-history", "dns-cache", "format", "lists", UPGRADE_SOCKET, LOCK_FILE];
-const OWN_PREFIXES: [&str; 8] = [
+const OWN_PREFIXES: [&str; 9] = [
     "admin.",
     "allows.",
     "dashboard.",
+    "fleet-live.",
     "ledger.",
     "own-rules.",
     "policy.",

@@ -10,6 +10,7 @@ mod door_parts;
 mod http_answer;
 mod one_text;
 mod probe_filter;
+mod redis_server;
 mod scratch;
 mod scripted_origin;
 
@@ -17,6 +18,7 @@ pub use door_parts::{blocking, open_ledger};
 pub use http_answer::HttpAnswer;
 pub use one_text::{OneText, route_lines};
 pub use probe_filter::PROBE_FILTER;
+pub use redis_server::RedisServer;
 pub use scratch::{ScratchFolder, scratch};
 pub use scripted_origin::{OriginReply, ScriptedOrigin, ask, ok, read_message, serve_one};
 

@@ -19,6 +19,7 @@ mod pins;
 mod records;
 mod server;
 mod server_config;
+mod shared_tickets;
 mod sites;
 mod wall_clock;
 
@@ -36,6 +37,7 @@ pub use identity::{CertificateFacts, OwnCertificate, OwnName, ServerIdentity};
 pub use pins::{PINS_MAX, VerifyMode, key_pin};
 pub use server::{HANDSHAKE_DEADLINE, ServerTls, SessionSecrets, TlsStream, TlsVersion};
 pub(crate) use server_config::server_config;
+pub use shared_tickets::{SharedTicketKeys, TICKET_KEY_BYTES, share_ticket_keys};
 pub use sites::{ClientAuthorities, ClientCertificates, SiteIdentity};
 
 use rustls::crypto::{CryptoProvider, aws_lc_rs};

@@ -26,6 +26,7 @@ use crate::context::RequestContext;
 use crate::settings::RouteSettings;
 use http::Method;
 use http::header::HeaderMap;
+use rate_limit::LeaseBook;
 use route_matching::ParsedRequest;
 use std::path::Path;
 use std::sync::Arc;
@@ -68,11 +69,13 @@ impl AdmittedRequest {
 }
 
 impl RouteGuards {
-    /// The guards of the route of these settings; files are read from `base`. `before` are those
-    /// that stood there until now: nobody's debts are forgiven.
+    /// The guards of the route of these settings; files are read from `base`. Without `leases`, a
+    /// shared limit is none. `before` are those that stood there until now: nobody's debts are
+    /// forgiven.
     pub(crate) fn open(
         settings: &RouteSettings,
         base: &Path,
+        leases: Option<&Arc<LeaseBook>>,
         before: Option<&Self>,
     ) -> Result<Self, Vec<Complaint>> {
         let under = |path: &str, found: Vec<Complaint>| -> Vec<Complaint> {
@@ -80,7 +83,7 @@ impl RouteGuards {
         };
         let limit = settings.limit.as_ref().map(|limit| {
             let before = before.and_then(|guards| guards.limit.as_ref());
-            let made = RateLimiter::new(limit, before);
+            let made = RateLimiter::new(limit, leases, before);
             made.map_err(|why| vec![Complaint::new("limit", why.to_string())])
         });
         let requests = settings.requests.as_ref().map(|requests| {

@@ -20,6 +20,7 @@ use http_engine::encoding::CodingOffer;
 use http_freshness::SetCookie;
 use http_front::{HookSettings, MessageHooks};
 use origins::ResponseTimeout;
+use rate_limit::LeaseBook;
 use route_matching::{PathRewrite, RoutePurpose, RouteRule};
 use scripting::{ScriptLog, ScriptPlace};
 use std::path::Path;
@@ -129,7 +130,7 @@ pub(crate) fn check_files(
         let made = block
             .and_then(|block| BlockRules::open(block, &display_name(index), base, &numbers).err());
         wrong.extend(made.map(|why| why.under("block").under(&place)));
-        let guards = RouteGuards::open(route, base, None).err().unwrap_or_default();
+        let guards = RouteGuards::open(route, base, None, None).err().unwrap_or_default();
         wrong.extend(guards.into_iter().map(|why| why.under(&place)));
         let hooks = open_hooks(route, base, &unread, None);
         wrong.extend(hooks.err().map(|why| why.under(&place)));
@@ -171,6 +172,8 @@ pub(crate) struct RouteEnvironment<'s> {
     pub(crate) body_max: u64,
     /// Rules for fields on every route.
     pub(crate) fields: &'s FieldRuleSets,
+    /// Tokens of shared limits.
+    pub(crate) leases: &'s Arc<LeaseBook>,
     /// Takes what scripts say.
     pub(crate) log: &'s ScriptLog,
     /// The routes until now.
@@ -211,7 +214,8 @@ impl GatewayRoute {
             }
         };
         let before = around.before.get(index).map(Arc::as_ref);
-        let guards = RouteGuards::open(settings, around.base, before.map(|route| &route.guards))?;
+        let known = before.map(|route| &route.guards);
+        let guards = RouteGuards::open(settings, around.base, Some(around.leases), known)?;
         let reproxy = settings
             .reproxy
             .as_ref()

@@ -8,6 +8,7 @@ mod fields;
 mod fixed_answer;
 mod folder;
 mod guards;
+mod limits;
 mod listeners;
 mod reproxy;
 mod rewrite;
@@ -21,12 +22,12 @@ pub(crate) use self::fixed_answer::{FixedAnswer, RedirectTarget};
 pub use self::fixed_answer::{FixedAnswerSettings, RedirectSettings};
 pub use self::folder::{FolderSettings, ScriptChoice, ScriptSettings};
 pub use self::guards::{
-    AnswerSettings, AuthSettings, BlockRedirect, BlockSettings, ForwardAuthSettings, LimitSettings,
-    PatternSource, RequestsSettings, SilentClose,
+    AnswerSettings, AuthSettings, BlockRedirect, BlockSettings, ForwardAuthSettings, PatternSource,
+    SilentClose,
 };
-pub(crate) use self::guards::{
-    BadCopiedField, BadLimitRate, BadVerifyUrl, CheckedAnswer, check_copied,
-};
+pub(crate) use self::guards::{BadCopiedField, BadVerifyUrl, CheckedAnswer, check_copied};
+pub(crate) use self::limits::BadLimitRate;
+pub use self::limits::{LimitSettings, RequestsSettings};
 use self::listeners::HttpsUse;
 pub use self::listeners::{ClientSettings, TlsSettings};
 pub use self::reproxy::ReproxySettings;

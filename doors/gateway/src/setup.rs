@@ -23,6 +23,7 @@ use http_freshness::CachingRules;
 use ledger::Ledger;
 use origins::{Dialer, OriginLimits, Origins};
 use policy::Policy;
+use rate_limit::LeaseBook;
 use signer::Signer;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -47,6 +48,8 @@ pub struct GatewayParts {
     pub cache: CacheEnvironment,
     /// Signs the certificate of `https` listeners that have none as files.
     pub signer: Option<Arc<Signer>>,
+    /// Tokens of the limits that machines of a fleet share.
+    pub leases: Arc<LeaseBook>,
     /// Takes a line for the administrator: what came of a certificate that has changed.
     pub log: Arc<dyn Fn(&str) + Send + Sync>,
 }
@@ -160,6 +163,7 @@ fn table_of(
         folders: parts.folders.as_ref(),
         body_max: settings.body_max.bytes(),
         fields,
+        leases: &parts.leases,
         log: &parts.log,
         before,
     };

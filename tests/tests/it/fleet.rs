@@ -26,7 +26,7 @@ impl Fleet {
     fn at(scratch: Scratch, place: String) -> Self {
         let key = scratch.path().join("fleet.key").display().to_string();
         let fleet = Self { scratch, place, key };
-        fleet.tell(&["init", &fleet.folder(), "--bundles", &fleet.place, "--key", &fleet.key]);
+        Fleet::tell(&["init", &fleet.folder(), "--bundles", &fleet.place, "--key", &fleet.key]);
         fleet
     }
 
@@ -49,29 +49,29 @@ impl Fleet {
     }
 
     /// Runs `tidegate fleet` with these words, which must succeed; what it said.
-    fn tell(&self, words: &[&str]) -> String {
-        let (said, is_fine) = self.try_tell(words);
+    fn tell(words: &[&str]) -> String {
+        let (said, is_fine) = Self::try_tell(words);
         assert!(is_fine, "{words:?}: {said}");
         said
     }
 
-    fn try_tell(&self, words: &[&str]) -> (String, bool) {
+    fn try_tell(words: &[&str]) -> (String, bool) {
         let out = run(&[&["fleet"], words].concat());
         let said = [out.stdout, out.stderr].concat();
         (String::from_utf8(said).unwrap(), out.status.success())
     }
 
     fn publish(&self, more: &[&str]) -> String {
-        self.tell(&[&["publish", &self.folder(), "--key", &self.key], more].concat())
+        Self::tell(&[&["publish", &self.folder(), "--key", &self.key], more].concat())
     }
 
     /// A command that signs.
     fn signed(&self, word: &str, more: &[&str]) -> String {
-        self.tell(&[&[word, &self.folder(), "--key", &self.key], more].concat())
+        Self::tell(&[&[word, &self.folder(), "--key", &self.key], more].concat())
     }
 
     fn status(&self) -> String {
-        self.tell(&["status", &self.folder()])
+        Self::tell(&["status", &self.folder()])
     }
 
     fn object(&self, name: &str) -> PathBuf {
@@ -142,7 +142,7 @@ fn a_machine_takes_over_what_is_published_and_goes_on_when_nothing_can_be_reache
     wait::until("the door of the bundle", || is_blocked(dns, "first.example"));
     assert!(is_blocked(dns, "ads.example").is_some());
     fleet.write("tidegate.yaml", &blocking("second.example", dns));
-    assert!(fleet.tell(&["diff", &fleet.folder()]).contains("~ tidegate.yaml"));
+    assert!(Fleet::tell(&["diff", &fleet.folder()]).contains("~ tidegate.yaml"));
     fleet.publish(&[]);
     wait::until("the second revision", || is_blocked(dns, "second.example"));
     assert!(is_blocked(dns, "first.example").is_none());
@@ -190,7 +190,7 @@ fn what_is_not_signed_older_half_there_or_wrong_here_is_refused_and_told() {
     // Somebody else's fleet at the same place.
     let other = fleet.scratch.path().join("other.key").display().to_string();
     std::fs::write(fleet.object("latest.json"), &second).unwrap();
-    let (said, is_fine) = fleet.try_tell(&[
+    let (said, is_fine) = Fleet::try_tell(&[
         "publish",
         &fleet.folder(),
         "--key",
@@ -198,8 +198,8 @@ fn what_is_not_signed_older_half_there_or_wrong_here_is_refused_and_told() {
     ]);
     assert!(!is_fine && said.contains("No such file"), "{said}");
     let elsewhere = fleet.scratch.path().join("elsewhere").display().to_string();
-    fleet.tell(&["init", &elsewhere, "--bundles", &fleet.place, "--key", &other]);
-    let (said, is_fine) = fleet.try_tell(&["publish", &fleet.folder(), "--key", &other]);
+    Fleet::tell(&["init", &elsewhere, "--bundles", &fleet.place, "--key", &other]);
+    let (said, is_fine) = Fleet::try_tell(&["publish", &fleet.folder(), "--key", &other]);
     assert!(!is_fine && said.contains("none of those in fleet.yaml"), "{said}");
     // A revision that is right everywhere but here: its port is taken.
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -252,7 +252,7 @@ fn machines_join_by_a_token_and_get_overlays_and_secrets_of_their_own() {
     );
     fleet.write("overlays/edge=b.yaml", "ledger: { log: none }\n");
     fleet.write("secrets/word", "hunter2\n");
-    let token = fleet.tell(&["invite", &fleet.folder(), "--edge", "a", "--label", "site=harbour"]);
+    let token = Fleet::tell(&["invite", &fleet.folder(), "--edge", "a", "--label", "site=harbour"]);
     fleet.publish(&[]);
     let edge = fleet.edge("a", "");
     // Without its entry there are no secrets, and the revision is not right without them.
@@ -302,10 +302,17 @@ fn a_roll_out_halts_where_a_canary_refuses_it_and_goes_on_where_it_does_not() {
         "tidegate.yaml",
         "policy: { lists: [{ name: one, rules: [\"||one.example^\"] }] }\n",
     );
-    let token = |name: &str, ring: &str| {
-        fleet.tell(&["invite", &fleet.folder(), "--edge", name, "--label", &format!("ring={ring}")])
+    let invited = |name: &str, ring: &str| {
+        Fleet::tell(&[
+            "invite",
+            &fleet.folder(),
+            "--edge",
+            name,
+            "--label",
+            &format!("ring={ring}"),
+        ])
     };
-    let tokens = [token("a", "first"), token("b", "last")];
+    let tokens = [invited("a", "first"), invited("b", "last")];
     let (a, b) = (fleet.edge("a", ""), fleet.edge("b", ""));
     a.told(&["fleet", "join", tokens[0].trim()]);
     b.told(&["fleet", "join", tokens[1].trim()]);
@@ -317,7 +324,7 @@ fn a_roll_out_halts_where_a_canary_refuses_it_and_goes_on_where_it_does_not() {
         format!("web: [{{ listen: [\"http://{}\"], root: . }}]\n", taken.local_addr().unwrap());
     fleet.write("tidegate.yaml", &bad);
     let canary = ["--canary", "ring=first", "--watch"];
-    let (said, is_fine) = fleet.try_tell(
+    let (said, is_fine) = Fleet::try_tell(
         &[&["publish", &fleet.folder(), "--key", &fleet.key], &canary[..], &["30s"]].concat(),
     );
     assert!(!is_fine && said.contains("halted: a refused it"), "{said}");
@@ -341,7 +348,7 @@ fn a_roll_out_halts_where_a_canary_refuses_it_and_goes_on_where_it_does_not() {
     });
     fleet.signed("promote", &[]);
     wait::until("the other", || is_blocked(b_at, "good.example"));
-    let (said, is_fine) = fleet.try_tell(&["promote", &fleet.folder(), "--key", &fleet.key]);
+    let (said, is_fine) = Fleet::try_tell(&["promote", &fleet.folder(), "--key", &fleet.key]);
     assert!(!is_fine && said.contains("revision 4 is for all edges already"), "{said}");
 }
 
@@ -382,7 +389,7 @@ fn two_of_two_keys_must_sign_and_bundles_lie_at_any_server_that_takes_put() {
     drop(edge);
     let own = fleet.own_file("a", "  signatures: 2\n").replace(&first, &keys);
     let edge = Tidegate::start(&own);
-    let second = fleet.tell(&["sign", &fleet.folder(), "--key", &other.key]);
+    let second = Fleet::tell(&["sign", &fleet.folder(), "--key", &other.key]);
     assert!(second.contains("revision 1: "), "{second}");
     until_in_force(&edge, 1);
     // News is asked for with a condition.

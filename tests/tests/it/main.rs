@@ -33,6 +33,7 @@ mod doctor;
 mod documents;
 mod first_run;
 mod fleet;
+mod fleet_live;
 mod found_configuration;
 mod gateway_names;
 mod gateway_pools;

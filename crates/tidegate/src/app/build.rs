@@ -8,6 +8,7 @@ use super::cache_files::CacheFiles;
 use super::compiling::{CompiledPolicy, compile};
 use super::doors::{HTTP_DOORS, OpenDoors};
 use super::fleet::FleetDrain;
+use super::fleet_live::FleetLive;
 use super::http::HttpListeners;
 use super::mint::BlockedNames;
 use super::overrides;
@@ -86,6 +87,7 @@ pub(super) fn start(
         devices: NamedDevices::new(resolver.clone()),
         resolver,
         caches: CacheFiles::default(),
+        fleet: FleetLive::default(),
         reload_requested: Arc::default(),
         subscriptions: Subscriptions::default(),
         overlaps: CountedOverlaps::default(),
@@ -119,6 +121,7 @@ fn open_all(app: &Arc<RunningApp>, plan: &Plan) -> Result<(), CommandFailure> {
     app.restore_caches(plan);
     app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
     app.export(plan);
+    app.share_live_state(plan);
     app.report_lists(plan);
     app.open_admin().map_err(|why| cannot(&why))?;
     // Token, ledger and keys have been made meanwhile.
@@ -216,6 +219,7 @@ impl RunningApp {
         warnings.extend(self.subscriptions.warnings());
         warnings.extend(self.devices.troubles());
         warnings.extend(self.problems().iter().cloned());
+        warnings.extend(self.fleet.warning());
         warnings
     }
 

@@ -14,7 +14,7 @@ use config::MadeItems;
 use door_gateway::{ForecastQuestion, GatewayForecast};
 use policy::NameOverride;
 use policy_lists::ShrinkRule;
-use resolver::{FlushIn, FlushScope, UpstreamStanding};
+use resolver::UpstreamStanding;
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
 use vocab::{Action, Door, ListId, Now, RequestKind};
@@ -232,6 +232,7 @@ impl ProgramControl for ControlHandle {
 
     fn pause_until(&self, unix_ms: u64) {
         self.0.policy.load().pause_until(unix_ms);
+        self.0.fleet.tell_pause(unix_ms);
     }
 
     fn paused_until(&self) -> u64 {
@@ -297,12 +298,8 @@ impl ProgramControl for ControlHandle {
     }
 
     fn purge(&self, what: &DnsCachePurge) -> u64 {
-        let what = match what {
-            DnsCachePurge::All => FlushScope::All,
-            DnsCachePurge::Name(name) => FlushScope::Name(name.clone()),
-            DnsCachePurge::Suffix(name) => FlushScope::Subtree(name.clone()),
-        };
-        self.0.resolver.flush(FlushIn::Every, &what) as u64
+        self.0.fleet.tell_dns_purge(what);
+        self.0.forget_answers(what)
     }
 
     fn stores(&self) -> Vec<model::StoreInfo> {
@@ -320,6 +317,7 @@ impl ProgramControl for ControlHandle {
         &self,
         what: &model::TakeBackRequest,
     ) -> Result<model::TakenBack, ControlRefusal> {
+        self.0.fleet.tell_store_purge(what);
         Ok(stores::purge(&self.0, what)?)
     }
 

@@ -4,7 +4,7 @@
 //! It starts nothing and touches nothing. Called by `check`, and for drafts of the dashboard.
 
 use super::doors::HTTP_DOORS;
-use super::{block_page, pixel_warnings, private, scripts, sign_on};
+use super::{block_page, fleet_live, pixel_warnings, private, scripts, sign_on};
 use crate::cli::CommandSetup;
 use config::{FileComplaint, Plan};
 use file_access::private_files::PrivateFiles;
@@ -60,7 +60,9 @@ pub(crate) fn judge(
     });
     let provider = sign_on::check_authorities(plan, base);
     let admin = admin.into_iter().chain(provider).map(|complaint| complaint.under("admin"));
-    complaints.extend(named.chain(dns).chain(admin).map(|complaint| plan.locate(complaint)));
+    let live = fleet_live::check_files(plan, base);
+    let named = named.chain(dns).chain(admin).chain(live);
+    complaints.extend(named.map(|complaint| plan.locate(complaint)));
     complaints.extend(start_privileges::bad_account(plan));
     complaints.extend(scripts::decision_script(plan, state, None).err());
     complaints.extend(block_page::read(plan, state).err().unwrap_or_default());

@@ -82,6 +82,7 @@ pub(super) fn collectors(app: &RunningApp) -> Vec<Arc<dyn Collector>> {
         Arc::new(ExportFigures(telemetry::counts())),
     ];
     all.extend(app.pixel_figures());
+    all.extend(app.fleet.figures());
     all
 }
 

@@ -21,6 +21,7 @@ pub(crate) mod doors;
 mod effective;
 mod first_run;
 mod fleet;
+pub(crate) mod fleet_live;
 pub(crate) mod folders;
 mod greeting;
 mod http;
@@ -64,6 +65,7 @@ use config::Plan;
 use config_history::{ChangeHistory, ConfirmedCommit};
 use doors::OpenDoors;
 use file_access::private_files::PrivateFiles;
+use fleet_live::FleetLive;
 use hot_restart::service_manager::{self, ServiceNews};
 use http::HttpListeners;
 use ledger::Ledger;
@@ -114,6 +116,8 @@ pub(crate) struct RunningApp {
     tls: ClientTls,
     resolver: Resolver,
     caches: CacheFiles,
+    /// State that is shared with other machines.
+    fleet: FleetLive,
     /// Told when something inside the program wants a reload: a list that was fetched.
     reload_requested: Arc<Notify>,
     subscriptions: Subscriptions,
@@ -340,6 +344,7 @@ async fn stop(app: &RunningApp) {
         log::warn!(target: "program", "{} connections were still open and are cut", open.0);
     }
     app.close_console();
+    app.fleet.finish();
     telemetry::finish();
     app.ledger.close();
 }

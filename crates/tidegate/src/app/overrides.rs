@@ -22,8 +22,16 @@ const FILE: &str = "allows.json";
 const FILE_BYTES_MAX: u64 = OVERRIDES_MAX as u64 * 1024;
 
 impl RunningApp {
-    /// Allows or blocks a name by hand.
+    /// Allows or blocks a name by hand, and tells the fleet.
     pub(super) fn set_override(&self, made: NameOverride, now: Now) -> Result<(), ControlRefusal> {
+        let told = made.clone();
+        self.hold_override(made, now)?;
+        self.fleet.tell_override(&told);
+        Ok(())
+    }
+
+    /// Allows or blocks a name, as was said here or elsewhere in the fleet.
+    pub(super) fn hold_override(&self, made: NameOverride, now: Now) -> Result<(), ControlRefusal> {
         // A reload carries the overrides over: none may come between its copy and its swap.
         let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.policy.load();
@@ -40,8 +48,18 @@ impl RunningApp {
         Ok(())
     }
 
-    /// Ends what was allowed or blocked; says whether there was such an override.
+    /// Ends what was allowed or blocked, and tells the fleet; says whether there was such an
+    /// override.
     pub(super) fn end_override(&self, key: &OverrideKey, now: Now) -> bool {
+        let ended = self.drop_override(key, now);
+        if ended {
+            self.fleet.tell_ended_override(key);
+        }
+        ended
+    }
+
+    /// Ends an override, as was said here or elsewhere in the fleet.
+    pub(super) fn drop_override(&self, key: &OverrideKey, now: Now) -> bool {
         let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.policy.load();
         let ended = policy.end_override(key.action, key.host.as_ref(), &key.clients, now).is_some();

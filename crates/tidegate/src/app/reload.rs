@@ -104,6 +104,7 @@ impl RunningApp {
         self.start_signer(&running.plan);
         log.take_over();
         self.export(&running.plan);
+        self.share_live_state(&running.plan);
         let (lists, rules) = self.swap(policy, before);
         // Files are opened anew by every reload.
         log_sink::reopen_all();

@@ -3,10 +3,11 @@
 //! It stores nothing: each door has a cache of its own. Called by the admin's control.
 
 use super::RunningApp;
-use admin::WhyQuestion;
 use admin::model::{StoreDisk, StoreInfo, TakeBackRequest, TakenBack};
+use admin::{DnsCachePurge, WhyQuestion};
 use door_gateway::GatewayDoor;
 use door_proxy::{HttpCache, ProxyDoor, PurgeStrength, PurgeTarget};
+use resolver::{FlushIn, FlushScope};
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 use vocab::Door;
@@ -85,6 +86,18 @@ impl fmt::Display for PurgeRefusal {
 }
 
 impl std::error::Error for PurgeRefusal {}
+
+impl RunningApp {
+    /// Forgets answers to DNS questions, in every cache; says how many.
+    pub(super) fn forget_answers(&self, what: &DnsCachePurge) -> u64 {
+        let what = match what {
+            DnsCachePurge::All => FlushScope::All,
+            DnsCachePurge::Name(name) => FlushScope::Name(name.clone()),
+            DnsCachePurge::Suffix(name) => FlushScope::Subtree(name.clone()),
+        };
+        self.resolver.flush(FlushIn::Every, &what) as u64
+    }
+}
 
 /// Takes back what is stored, in every store that is meant.
 pub(super) fn purge(app: &RunningApp, what: &TakeBackRequest) -> Result<TakenBack, PurgeRefusal> {

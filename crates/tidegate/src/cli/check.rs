@@ -2,6 +2,7 @@
 
 use super::lists::OutputForm;
 use super::{CommandFailure, CommandSetup, ExitReason, difference};
+use crate::app::fleet_live;
 use crate::app::judged::{self, ListReading};
 use clap::Args;
 use config::Plan;
@@ -43,6 +44,9 @@ pub(super) fn check(setup: &CommandSetup, args: &CheckArgs) -> Result<(), Comman
     refuse_warnings(&warnings, args)?;
     print_missing_lists(&plan, &state);
     if let Some(line) = start_privileges::foretold(&plan, &state) {
+        println!("{line}");
+    }
+    if let Some(line) = fleet_live::session_note(&plan) {
         println!("{line}");
     }
     println!("{}: fine", plan.source.display());

@@ -4,6 +4,7 @@
 //! With such a clock no certificate is valid and no ticket is given; connections that need neither
 //! go on. Used wherever a configuration of the library is made.
 
+use super::shared_tickets::shared_ticket_keys;
 use crate::clock;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::UnixTime;
@@ -52,11 +53,17 @@ impl ProducesTickets for SessionTickets {
     }
 
     fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-        self.by_the_clock()?.encrypt(plain)
+        let own = self.by_the_clock()?;
+        match shared_ticket_keys() {
+            Some(shared) => shared.seal(plain),
+            None => own.encrypt(plain),
+        }
     }
 
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
-        self.by_the_clock()?.decrypt(cipher)
+        let own = self.by_the_clock()?;
+        let shared = shared_ticket_keys().and_then(|shared| shared.open(cipher));
+        shared.or_else(|| own.decrypt(cipher))
     }
 }
 

@@ -9,9 +9,10 @@ use crate::limit_key::{BadLimitKey, LimitKey};
 use crate::settings::{BadLimitRate, LimitSettings};
 use http::header::{HeaderMap, HeaderName, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
-use pipeline::limiter::{BucketDebt, BucketRate, LimiterBuckets, TokenOutcome, WhenEmpty};
+use pipeline::limiter::{BucketRate, LimiterBuckets, TokenOutcome, WhenEmpty};
+use rate_limit::{LeaseBook, SharedRate};
 use std::fmt;
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -27,9 +28,32 @@ enum LimitMode {
     LogOnly,
 }
 
+/// Where the tokens are.
+enum TokenSource {
+    /// In buckets of this machine.
+    Own(Arc<LimiterBuckets>),
+    /// With the fleet.
+    Shared(SharedTokens),
+}
+
+/// Tokens of a limit that machines share.
+struct SharedTokens {
+    book: Arc<LeaseBook>,
+    name: String,
+    rate: SharedRate,
+}
+
+/// Holds how a bucket stands after a request.
+#[derive(Clone, Copy, Debug)]
+struct BucketStanding {
+    left: u64,
+    /// Milliseconds until there is one more token, or all are back.
+    wait_ms: u64,
+}
+
 /// A limit by rate.
 pub(crate) struct RateLimiter {
-    buckets: Arc<LimiterBuckets>,
+    tokens: TokenSource,
     rate: BucketRate,
     key: LimitKey,
     mode: LimitMode,
@@ -61,20 +85,37 @@ pub(super) struct LimitNotice {
 }
 
 impl RateLimiter {
-    /// One with full buckets, or with those of `before`.
-    pub(super) fn new(settings: &LimitSettings, before: Option<&Self>) -> Result<Self, BadLimit> {
+    /// One with full buckets, or with those of `before`; where it is shared, with the fleet's.
+    pub(super) fn new(
+        settings: &LimitSettings,
+        leases: Option<&Arc<LeaseBook>>,
+        before: Option<&Self>,
+    ) -> Result<Self, BadLimit> {
         let rate = settings.bucket_rate().map_err(BadLimit::Rate)?;
         let key = LimitKey::parse(&settings.key).map_err(BadLimit::Key)?;
         let before = before.filter(|before| before.key == key && before.rate == rate);
-        let buckets = if let Some(before) = before {
-            Arc::clone(&before.buckets)
-        } else {
-            let seed = || getrandom::u64().map_err(BadLimit::Randomness);
-            Arc::new(LimiterBuckets::new([seed()?, seed()?]))
+        let before = before.and_then(|before| match &before.tokens {
+            TokenSource::Own(buckets) => Some(Arc::clone(buckets)),
+            TokenSource::Shared(_) => None,
+        });
+        let tokens = match (settings.shared.as_ref().zip(leases), before) {
+            (Some((name, book)), _) => TokenSource::Shared(SharedTokens {
+                book: Arc::clone(book),
+                name: name.clone(),
+                rate: SharedRate::new(
+                    rate.interval_us(),
+                    rate.burst().try_into().unwrap_or(u32::MAX),
+                ),
+            }),
+            (None, Some(buckets)) => TokenSource::Own(buckets),
+            (None, None) => {
+                let seed = || getrandom::u64().map_err(BadLimit::Randomness);
+                TokenSource::Own(Arc::new(LimiterBuckets::new([seed()?, seed()?])))
+            }
         };
         let mode = if settings.log_only { LimitMode::LogOnly } else { LimitMode::Refuse };
         let (refused, spared) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { buckets, rate, key, mode, refused, log_only_matches: spared })
+        Ok(Self { tokens, rate, key, mode, refused, log_only_matches: spared })
     }
 
     /// Takes a token, or refuses. Where it only logs, nobody is told anything.
@@ -84,12 +125,12 @@ impl RateLimiter {
         headers: &HeaderMap,
         now: Now,
     ) -> Result<Option<LimitNotice>, Box<GuardAnswer>> {
-        let mut hasher = self.buckets.hasher();
-        self.key.feed(client, headers, &mut hasher);
-        let (taken, debt) =
-            self.buckets.take_with_debt(hasher.finish(), &self.rate, WhenEmpty::Free, now);
+        let (taken, standing) = match &self.tokens {
+            TokenSource::Own(buckets) => self.take_own(buckets, client, headers, now),
+            TokenSource::Shared(shared) => self.take_shared(shared, client, headers, now),
+        };
         match (taken, self.mode) {
-            (TokenOutcome::Yes, LimitMode::Refuse) => Ok(Some(self.notice(debt))),
+            (TokenOutcome::Yes, LimitMode::Refuse) => Ok(Some(self.notice(standing))),
             (TokenOutcome::Yes, LimitMode::LogOnly) => Ok(None),
             (TokenOutcome::No, LimitMode::LogOnly) => {
                 self.log_only_matches.fetch_add(1, Relaxed);
@@ -97,7 +138,7 @@ impl RateLimiter {
             }
             (TokenOutcome::No, LimitMode::Refuse) => {
                 self.refused.fetch_add(1, Relaxed);
-                let told = self.notice(debt);
+                let told = self.notice(standing);
                 let text = "Too many requests: come back later.\n";
                 let mut turned = GuardAnswer::refused(StatusCode::TOO_MANY_REQUESTS, text);
                 let fields = turned.response.headers_mut();
@@ -108,16 +149,51 @@ impl RateLimiter {
         }
     }
 
-    fn notice(&self, debt: BucketDebt) -> LimitNotice {
+    fn take_own(
+        &self,
+        buckets: &LimiterBuckets,
+        client: IpAddr,
+        headers: &HeaderMap,
+        now: Now,
+    ) -> (TokenOutcome, BucketStanding) {
+        let mut hasher = buckets.hasher();
+        self.key.feed(client, headers, &mut hasher);
+        let (taken, debt) =
+            buckets.take_with_debt(hasher.finish(), &self.rate, WhenEmpty::Free, now);
         let left = self.rate.left(debt);
         let wait_ms =
             if left == 0 { self.rate.wait_ms(debt) } else { self.rate.refill_ms(Some(debt)) };
+        (taken, BucketStanding { left, wait_ms })
+    }
+
+    fn take_shared(
+        &self,
+        shared: &SharedTokens,
+        client: IpAddr,
+        headers: &HeaderMap,
+        now: Now,
+    ) -> (TokenOutcome, BucketStanding) {
+        let mut hasher = shared.book.hasher();
+        // Limits that differ in anything are different limits, whatever their names.
+        (&*shared.name, shared.rate.interval_us(), shared.rate.burst()).hash(&mut hasher);
+        self.key.name().hash(&mut hasher);
+        self.key.feed(client, headers, &mut hasher);
+        let outcome = shared.book.take(hasher.name(), shared.rate, now.mono_ms);
+        let taken = if outcome.is_taken { TokenOutcome::Yes } else { TokenOutcome::No };
+        let left = u64::from(outcome.left);
+        let owed = u64::from(shared.rate.burst()).saturating_sub(left);
+        let wait_ms =
+            if left == 0 { outcome.wait_ms } else { owed * shared.rate.interval_us() / 1000 };
+        (taken, BucketStanding { left, wait_ms })
+    }
+
+    fn notice(&self, standing: BucketStanding) -> LimitNotice {
         LimitNotice {
             key: self.key.name(),
             burst: self.rate.burst(),
             window: self.rate.refill_ms(None).div_ceil(1000),
-            remaining: left,
-            seconds: wait_ms.div_ceil(1000).max(1),
+            remaining: standing.left,
+            seconds: standing.wait_ms.div_ceil(1000).max(1),
         }
     }
 
@@ -161,9 +237,14 @@ mod tests {
     use super::*;
 
     fn limiter(rate: &str, burst: Option<u32>) -> Result<RateLimiter, BadLimit> {
-        let settings =
-            LimitSettings { rate: rate.into(), burst, key: "client".into(), log_only: false };
-        RateLimiter::new(&settings, None)
+        let settings = LimitSettings {
+            rate: rate.into(),
+            burst,
+            key: "client".into(),
+            log_only: false,
+            shared: None,
+        };
+        RateLimiter::new(&settings, None, None)
     }
 
     fn at(mono_ms: u64) -> Now {
@@ -184,6 +265,35 @@ mod tests {
         assert!(take(499).is_err());
         assert!(take(501).is_ok());
         assert_eq!(limiter.refused(), 2);
+    }
+
+    #[test]
+    fn limits_of_one_name_count_together_and_others_apart() {
+        let book = Arc::new(LeaseBook::default());
+        let standing = rate_limit::FleetStanding { edges: 1, away: None };
+        book.set_standing(standing);
+        let shared = |name: &str, key: &str| {
+            let settings = LimitSettings {
+                rate: "1/m".into(),
+                burst: Some(2),
+                key: key.into(),
+                log_only: false,
+                shared: Some(name.into()),
+            };
+            RateLimiter::new(&settings, Some(&book), None).unwrap()
+        };
+        let (one, same) = (shared("a", "client"), shared("a", "client"));
+        let (other, route) = (shared("b", "client"), shared("a", "route"));
+        let take =
+            |limiter: &RateLimiter| limiter.take([10, 0, 0, 1].into(), &HeaderMap::new(), at(1000));
+        assert!(take(&one).is_ok() && take(&same).is_ok());
+        assert_eq!(take(&one).err().unwrap().response.status(), 429);
+        assert!(take(&other).is_ok() && take(&route).is_ok());
+        book.set_standing(rate_limit::FleetStanding {
+            edges: 1,
+            away: Some(rate_limit::AwayRule::Closed),
+        });
+        assert_eq!(take(&other).err().unwrap().response.headers()["retry-after"], "1");
     }
 
     #[test]

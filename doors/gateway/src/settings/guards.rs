@@ -3,7 +3,7 @@
 //! Plain data. Read as part of the `gateway` section.
 
 use super::RouteSettings;
-use crate::limit_key::LimitKey;
+use super::limits::{LimitSettings, RequestsSettings};
 use http::header::{
     CONNECTION, CONTENT_LENGTH, HOST, InvalidHeaderName, InvalidHeaderValue, TRANSFER_ENCODING,
     UPGRADE, VIA,
@@ -13,7 +13,6 @@ use http::uri::InvalidUri;
 use http::{HeaderName, HeaderValue, StatusCode, Uri};
 use origins::{Origin, OriginError};
 use passwords::UserTable;
-use pipeline::limiter::{BadRate, BucketRate};
 use route_matching::check_pattern_line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,37 +99,6 @@ pub(crate) enum CheckedAnswer {
     Tarpit,
 }
 
-/// A rate limit: a token bucket (GCRA) for each key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LimitSettings {
-    /// So many a second, minute or hour: `10/s`, `100/m`, `1000/h`. At most 1000000 a second.
-    pub rate: String,
-    /// Number at once after a rest; they must come back within a day. Default: the count of
-    /// `rate`.
-    #[serde(default)]
-    pub burst: Option<u32>,
-    /// Requests that share a bucket: those of a `client` (an IPv4 address, a /64 of IPv6), of the
-    /// `route` (all), or with the same value of `header:NAME` or `cookie:NAME` (without one, of the
-    /// client). Default `client`.
-    #[serde(default = "client")]
-    pub key: String,
-    /// Count what would be refused, and let it pass. Default false.
-    #[serde(default)]
-    pub log_only: bool,
-}
-
-/// Number of requests that may be under way: beyond it 503, at once.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RequestsSettings {
-    /// So many, from 1 to 65536.
-    pub max: u32,
-    /// Requests that share the number, as in `limit`. Default `client`.
-    #[serde(default = "client")]
-    pub key: String,
-}
-
 /// A name and a password (RFC 7617) before anything is answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -175,15 +143,6 @@ pub(crate) enum BadAnswer {
     Field(InvalidHeaderValue),
 }
 
-/// Why a limit has no rate.
-#[derive(Debug)]
-pub(crate) enum BadLimitRate {
-    /// The text is not like `10/s`.
-    Unreadable(String),
-    /// The numbers are out of bounds.
-    OutOfBounds(BadRate),
-}
-
 /// Why a URL leads to no authority.
 #[derive(Debug)]
 pub(crate) enum BadVerifyUrl {
@@ -204,10 +163,6 @@ pub(crate) enum BadCopiedField {
     Ours(String),
     /// Servers may take an underscore for a hyphen.
     Underscore(String),
-}
-
-fn client() -> String {
-    "client".into()
 }
 
 fn five_seconds() -> Text<TimeSpan> {
@@ -321,45 +276,6 @@ impl RouteSettings {
     }
 }
 
-impl LimitSettings {
-    /// Reads `10/s` and the like.
-    pub(crate) fn bucket_rate(&self) -> Result<BucketRate, BadLimitRate> {
-        let unreadable = || BadLimitRate::Unreadable(self.rate.clone());
-        let (count, per) = self.rate.split_once('/').ok_or_else(unreadable)?;
-        let count: u32 = count.trim().parse().map_err(|_| unreadable())?;
-        let per_ms = match per.trim() {
-            "s" => 1_000,
-            "m" => 60_000,
-            "h" => 3_600_000,
-            _ => return Err(unreadable()),
-        };
-        let burst = self.burst.unwrap_or(count);
-        BucketRate::new(count, per_ms, burst).map_err(BadLimitRate::OutOfBounds)
-    }
-
-    fn check(&self) -> Vec<Complaint> {
-        let rate = self.bucket_rate().err().map(|why| {
-            Complaint::new("rate", why.to_string())
-                .remedy("write rate: \"10/s\", \"100/m\" or \"1000/h\"")
-        });
-        rate.into_iter().chain(check_key(&self.key)).collect()
-    }
-}
-
-impl RequestsSettings {
-    fn check(&self) -> Vec<Complaint> {
-        let bounds = (1..=65_536).contains(&self.max);
-        let max = (!bounds).then(|| Complaint::new("max", "write a number from 1 to 65536"));
-        max.into_iter().chain(check_key(&self.key)).collect()
-    }
-}
-
-fn check_key(key: &str) -> Option<Complaint> {
-    let why = LimitKey::parse(key).err()?;
-    let complaint = Complaint::new("key", why.to_string());
-    Some(complaint.remedy("write client, route, header:NAME or cookie:NAME"))
-}
-
 impl AuthSettings {
     fn check(&self) -> Vec<Complaint> {
         let mut complaints = UserTable::check(&self.users);
@@ -443,17 +359,6 @@ impl fmt::Display for BadAnswer {
 }
 
 impl std::error::Error for BadAnswer {}
-
-impl fmt::Display for BadLimitRate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(rate) => write!(f, "{rate:?} is no rate"),
-            Self::OutOfBounds(why) => why.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for BadLimitRate {}
 
 impl fmt::Display for BadVerifyUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

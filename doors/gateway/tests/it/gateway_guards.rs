@@ -167,7 +167,7 @@ fn a_changed_file_of_patterns_counts_after_a_reload() {
 }
 
 fn limit(rate: &str, key: &str, log_only: bool) -> LimitSettings {
-    LimitSettings { rate: rate.into(), burst: Some(2), key: key.into(), log_only }
+    LimitSettings { rate: rate.into(), burst: Some(2), key: key.into(), log_only, shared: None }
 }
 
 #[test]

@@ -219,6 +219,7 @@ fn guards_stand_before_own_answers_and_folders_too() {
             burst: None,
             key: "route".into(),
             log_only: false,
+            shared: None,
         }),
         block: Some(BlockSettings {
             patterns: PatternSource::Inline(vec!["/.env".into()]),

@@ -185,6 +185,7 @@ impl ProgramDoor for GatewayDoor {
             private: Arc::clone(&app.private),
             cache: cache_environment(app, Self::DOOR),
             signer: Some(Arc::clone(&app.signer)),
+            leases: app.fleet.leases(),
             log: part_log(LogPart::Gateway, log::Level::Warn),
         };
         Self::new(settings, parts).map(Some)

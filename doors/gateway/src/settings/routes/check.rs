@@ -254,6 +254,7 @@ mod tests {
             burst: None,
             key: "client".into(),
             log_only: false,
+            shared: None,
         };
         let limited = RouteSettings { limit: Some(limit), ..base() };
         assert_eq!(paths(&limited), ["limit", "pool"]);

@@ -36,6 +36,7 @@ pub(crate) fn parts(rules: &str) -> GatewayParts {
         private: Arc::default(),
         cache: CacheEnvironment { clock: clock::now, folder: scratch(), log: Arc::new(|_| {}) },
         signer: None,
+        leases: Arc::default(),
         log: Arc::new(|_| {}),
     }
 }

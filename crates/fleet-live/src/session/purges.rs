@@ -1,0 +1,106 @@
+//! Purges: telling ours, doing those of others, and noticing that some were missed.
+
+use super::stream_page::{StreamItem, items};
+use super::{LiveSession, PAGE};
+use crate::kept_place::{PurgeOrder, PurgePlace};
+use crate::scripts::PURGES_KEPT;
+use crate::server::LiveFailure;
+use redis::{Value, cmd};
+
+impl LiveSession<'_> {
+    /// Tells the purges that wait, in their order.
+    pub(super) async fn tell_purges(&self) -> Result<(), LiveFailure> {
+        let core = self.core;
+        while let Some(waiting) = core.with_outbox(|outbox| outbox.next_purge()) {
+            let mut add = core.scripts.add_purge.key(&core.keys.purges);
+            add.key(&core.keys.purge_line).arg(format!("{:016x}", core.chance()));
+            add.arg(&core.maker).arg(&waiting.what).arg(PURGES_KEPT);
+            let _: i64 = add.invoke_async(&mut self.commands.clone()).await?;
+            core.with_outbox(|outbox| outbox.told_purge(waiting.number));
+            core.health.count_exchange(1);
+        }
+        Ok(())
+    }
+
+    /// The place in the stream behind which purges are to be done.
+    pub(super) fn purge_id(&self) -> String {
+        self.place.borrow().purges.as_ref().map_or_else(|| "0-0".into(), |place| place.id.clone())
+    }
+
+    /// Does what was purged while this edge was away.
+    pub(super) async fn catch_up_purges(&self) -> Result<(), LiveFailure> {
+        let core = self.core;
+        let commands = &mut self.commands.clone();
+        let mut line = cmd("HMGET");
+        line.arg(&core.keys.purge_line).arg("line").arg("number");
+        let (line, number): (Option<String>, Option<u64>) = line.query_async(commands).await?;
+        let (line, number) = (line.unwrap_or_default(), number.unwrap_or(0));
+        let id = self.last_id(&core.keys.purges).await?;
+        let now = PurgePlace { line, number, id };
+        let before = self.place.borrow().purges.clone();
+        let Some(before) = before else {
+            // New to the fleet: nothing before it concerns it.
+            self.keep_place(now).await;
+            return Ok(());
+        };
+        if before.line != now.line && !before.line.is_empty() || before.number > now.number {
+            self.miss_purges("the server has lost its purges", now).await;
+            return Ok(());
+        }
+        loop {
+            let mut read = cmd("XRANGE");
+            read.arg(&core.keys.purges).arg(format!("({}", self.purge_id())).arg("+");
+            let page: Value = read.arg("COUNT").arg(PAGE).query_async(commands).await?;
+            let page = items(page).ok_or(LiveFailure::Answer("XRANGE"))?;
+            if page.is_empty() {
+                break;
+            }
+            self.hear_purges(page).await?;
+        }
+        let done = self.place.borrow().purges.as_ref().map_or(0, |it| it.number);
+        if done < now.number {
+            self.miss_purges("the server has forgotten purges", now).await;
+        }
+        Ok(())
+    }
+
+    /// Does purges in their order.
+    pub(super) async fn hear_purges(&self, items: Vec<StreamItem>) -> Result<(), LiveFailure> {
+        for item in items {
+            let field = |name: &str| item.fields.get(name).map(String::as_str);
+            let number = field("n").and_then(|it| it.parse().ok());
+            let (Some(line), Some(number)) = (field("l"), number) else {
+                return Err(LiveFailure::Answer("XREAD of purges"));
+            };
+            let place = PurgePlace { line: line.to_owned(), number, id: item.id.clone() };
+            let before = self.place.borrow().purges.clone();
+            match before.map_or(PurgeOrder::Next, |before| before.order(line, number)) {
+                PurgeOrder::Done => {}
+                PurgeOrder::Missed => self.miss_purges("purges were missed", place).await,
+                PurgeOrder::Next => {
+                    if field("e") != Some(&self.core.maker) {
+                        let purge = field("b").unwrap_or_default().to_owned();
+                        self.core.health.count_exchange(1);
+                        self.with_receiver(move |receiver| receiver.purge(&purge)).await;
+                    }
+                    self.keep_place(place).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn miss_purges(&self, why: &str, place: PurgePlace) {
+        log::warn!(target: "fleet", "{why}: this edge drops its caches");
+        self.with_receiver(crate::LiveReceiver::purges_missed).await;
+        self.keep_place(place).await;
+    }
+
+    async fn keep_place(&self, place: PurgePlace) {
+        let before = self.place.borrow_mut().purges.replace(place);
+        let kept = self.place.borrow().clone();
+        if kept.purges != before {
+            self.core.keep(kept).await;
+        }
+    }
+}
