@@ -12,6 +12,7 @@ import { configuration } from "./configuration.mjs";
 import { cached, LISTS, ORIGINS, series, top, TRUST } from "./data.mjs";
 import { confirmFirstRun, firstRun, writeFirstRun } from "./first-run.mjs";
 import { live, requests } from "./rows.mjs";
+import { fleetEdges, fleetStatistics } from "./fleet.mjs";
 import { blockedIn7d, bypass, overlaps } from "./signals.mjs";
 import { answerUsers, callerOf, denied, login, logout, noteCall, signInOffer, TOKEN } from "./users.mjs";
 import { pages } from "./visits.mjs";
@@ -103,6 +104,7 @@ function status() {
     paused_until: pausedUntil > Date.now() ? new Date(pausedUntil).toISOString() : null,
     pid: 4711,
     state: "/var/lib/tidegate",
+    fleet: MODE === "empty" ? null : "harbour",
     config: MODE === "open" ? "/etc/tidegate/tidegate.yaml" : null,
     listeners: [
       { door: "dns", url: `udp://${host}:${dnsPort}` },
@@ -240,6 +242,8 @@ async function answer(request, url) {
     case "POST /api/rules/check": return [200, checkedRules((await readBody(request)).text)];
     case "GET /api/lists": return [200, { lists: LISTS.map((list) => ({ unfit: null, subscription: null, made: false, off: false, ...list, blocked_7d: blockedIn7d(list.name), loaded_at: new Date(STARTED).toISOString(), changed_at: new Date(STARTED).toISOString() })) }];
     case "GET /api/lists/overlaps": return [200, overlaps()];
+    case "GET /api/fleet/edges": return [200, fleetEdges()];
+    case "GET /api/fleet/statistics": return [200, fleetStatistics(words)];
     case "GET /api/bypass": return [200, bypass(range)];
     case "GET /api/pages": return [200, pages(words)];
     case "GET /api/first-run": return [200, firstRun()];

@@ -16,6 +16,7 @@ import type {
   FilesProblem,
   Schema,
 } from "./config-model";
+import type { FleetEdges, FleetStatistics } from "./fleet-model";
 import type { FirstRun, FirstRunAnswer, FirstRunOrder } from "./first-run-model";
 import { asSentence } from "./format";
 import { t } from "./i18n";
@@ -267,6 +268,8 @@ export const api = {
   clients: (range: Range, signal?: AbortSignal) => get<Clients>(withQuery("api/clients", { range }), signal),
   activity: (client: string, range: Range, signal?: AbortSignal) =>
     get<ClientActivity>(withQuery("api/clients/activity", { client, range }), signal),
+  fleetEdges: (signal?: AbortSignal) => get<FleetEdges>("api/fleet/edges", signal),
+  fleetStatistics: (range: Range, edge: string, signal?: AbortSignal) => get<FleetStatistics>(withQuery("api/fleet/statistics", { range, edge }), signal),
   bypass: (range: BypassRange, signal?: AbortSignal) => get<Bypass>(withQuery("api/bypass", { range }), signal),
   pages: (asked: { client: string; site: string; at: string; range: string }, signal?: AbortSignal) =>
     get<PageVisits>(withQuery("api/pages", asked), signal),

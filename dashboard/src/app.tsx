@@ -13,6 +13,7 @@ import { BypassView } from "./views/bypass";
 import { CacheView } from "./views/cache";
 import { ClientsView } from "./views/clients";
 import { ConfigurationView } from "./views/configuration";
+import { FleetView } from "./views/fleet";
 import { ListsView } from "./views/lists";
 import { Log } from "./views/log";
 import { Login } from "./views/login";
@@ -38,6 +39,8 @@ function Current({ view }: { view: View }) {
       return <ClientsView />;
     case "bypass":
       return <BypassView />;
+    case "fleet":
+      return <FleetView />;
     case "page":
       return <PageView />;
     case "welcome":

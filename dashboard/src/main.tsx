@@ -9,6 +9,7 @@ import "./style/panels.css";
 import "./style/overview.css";
 import "./style/log.css";
 import "./style/filters.css";
+import "./style/fleet.css";
 import "./style/drawer.css";
 import "./style/explain.css";
 import "./style/setup.css";

@@ -37,6 +37,8 @@ export interface Status {
   resident_bytes: number | null;
   ca_fingerprint: string | null;
   warnings: string[];
+  /** Name of this machine in its fleet; null where the fleet has no database. */
+  fleet: string | null;
   ledger: { stored: number; dropped_queue: number; dropped_store: number };
   latency: DoorLatency[];
 }

@@ -8,6 +8,7 @@ export const VIEWS = [
   "clients",
   "bypass",
   "page",
+  "fleet",
   "why",
   "lists",
   "cache",

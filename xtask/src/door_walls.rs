@@ -71,6 +71,8 @@ pub(crate) const BELOW_ADMIN: &[&str] = &[
     "bypass-radar",
     "page-visits",
     "first-run-api",
+    "fleet-api",
+    "pool-api",
     "durable-file",
     "passwords",
     "accounts",
@@ -79,6 +81,24 @@ pub(crate) const BELOW_ADMIN: &[&str] = &[
     "transport",
     "http-engine",
 ];
+
+/// Families of the metrics page that tell of the program as a whole.
+pub(crate) const METRICS_PAGE: Wall = Wall {
+    name: "metrics-page",
+    folder: "crates/metrics-page",
+    floor: 4,
+    may: &[
+        "latency-histogram",
+        "ledger",
+        "fleet-rows",
+        "telemetry",
+        "transport",
+        "resolver",
+        "admin",
+    ],
+    never: &[TLS, HTTP],
+    purity: Purity::Free,
+};
 
 /// The first run on a machine.
 pub(crate) const FIRST_RUN: Wall = Wall {
@@ -182,8 +202,10 @@ pub(crate) const PROGRAM: &[&str] = &[
     "policy-lists",
     "replay",
     "device-names",
+    "fleet-api",
     "fleet-bundle",
     "fleet-commands",
+    "plain-commands",
     "fleet-edge",
     "fleet-live",
     "fleet-rows",
@@ -200,3 +222,13 @@ pub(crate) const PROGRAM: &[&str] = &[
 pub(crate) const fn door(name: &'static str, folder: &'static str) -> Wall {
     Wall { name, folder, floor: 3, may: BELOW_DOORS, never: &[TLS], purity: Purity::Free }
 }
+
+/// Commands that need no configuration.
+pub(crate) const PLAIN_COMMANDS: Wall = Wall {
+    name: "plain-commands",
+    folder: "crates/plain-commands",
+    floor: 4,
+    may: &["config", "command-output", "download", "scripting", "terminal-text", "transport"],
+    never: &[TLS, HTTP],
+    purity: Purity::Free,
+};

@@ -17,8 +17,12 @@ pub(crate) const FLEET_LIVE: Wall = system(
 );
 
 /// So does that of the database.
-pub(crate) const FLEET_ROWS: Wall =
-    system("fleet-rows", "crates/fleet-rows", &["vocab", "settings", "ledger"], &[HTTP]);
+pub(crate) const FLEET_ROWS: Wall = system(
+    "fleet-rows",
+    "crates/fleet-rows",
+    &["vocab", "settings", "ledger", "transport"],
+    &[HTTP, TLS],
+);
 
 pub(crate) const FLEET_EDGE: Wall = system(
     "fleet-edge",

@@ -4,7 +4,10 @@
 //! two against each other, by [`crate::fences`].
 
 use crate::bans::{CHANCE, CLOCK, HTTP, LOGGING, PURE, RUN_TIME, SERDE, SERVERS, SYSTEM, TLS};
-use crate::door_walls::{BELOW_ADMIN, FIRST_RUN, POLICY_LISTS, PROGRAM, START_PRIVILEGES, door};
+use crate::door_walls::{
+    BELOW_ADMIN, FIRST_RUN, METRICS_PAGE, PLAIN_COMMANDS, POLICY_LISTS, PROGRAM, START_PRIVILEGES,
+    door,
+};
 use crate::fleet_walls::{
     FLEET_BUNDLE, FLEET_COMMANDS, FLEET_EDGE, FLEET_LIVE, FLEET_PUBLISH, FLEET_ROWS,
 };
@@ -217,6 +220,8 @@ pub(crate) const WALLS: &[Wall] = &[
         &[TLS, LOGGING, SERVERS],
     ),
     pure("first-run-api", "crates/first-run-api", &[]),
+    pure("fleet-api", "crates/fleet-api", &[]),
+    pure("pool-api", "crates/pool-api", &[]),
     system(
         "bypass-radar",
         "crates/bypass-radar",
@@ -391,6 +396,7 @@ pub(crate) const WALLS: &[Wall] = &[
     },
     FLEET_PUBLISH,
     FLEET_COMMANDS,
+    PLAIN_COMMANDS,
     Wall {
         name: "config-imports",
         folder: "crates/config-imports",
@@ -441,14 +447,7 @@ pub(crate) const WALLS: &[Wall] = &[
         purity: Purity::Free,
     },
     FIRST_RUN,
-    Wall {
-        name: "metrics-page",
-        folder: "crates/metrics-page",
-        floor: 4,
-        may: &["latency-histogram", "ledger", "telemetry", "transport", "resolver", "admin"],
-        never: &[TLS, HTTP],
-        purity: Purity::Free,
-    },
+    METRICS_PAGE,
     Wall {
         name: "state-folder",
         folder: "crates/state-folder",

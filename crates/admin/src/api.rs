@@ -12,6 +12,7 @@ mod clients;
 mod configuration;
 pub(crate) mod counts;
 mod first_run;
+mod fleet;
 pub(crate) mod health;
 pub(crate) mod list_changes;
 mod live_rows;
@@ -206,6 +207,8 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(clients::clients))
         .routes(routes!(clients::activity))
         .routes(routes!(bypass::bypass))
+        .routes(routes!(fleet::edges))
+        .routes(routes!(fleet::statistics))
         .routes(routes!(pages::pages))
         .routes(routes!(profiles::profiles, profiles::set_profile))
         .routes(routes!(profiles::remove_profile))

@@ -10,6 +10,7 @@ use crate::model::{
     ProfileTable, ProgramInfo, ReloadOutcome, ReplayOutcome, SettingEdit, StoreInfo,
     TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
 };
+use fleet_api::FleetTables;
 use ledger::Collector;
 use policy::{NameOverride, OverrideClients};
 use std::fmt;
@@ -106,6 +107,11 @@ pub trait ProgramControl: Send + Sync + 'static {
         change: &ProfileChange,
         author: &ChangeAuthor,
     ) -> Result<ReloadOutcome, SettingsRefusal>;
+
+    /// The fleet's database; none where there is none.
+    fn fleet_tables(&self) -> Option<Box<dyn FleetTables>> {
+        None
+    }
 
     /// Returns what is known of the devices with these addresses, in their order.
     fn devices(&self, clients: &[IpAddr], now: Now) -> Vec<DeviceInfo>;

@@ -17,7 +17,6 @@ mod notes;
 mod origins;
 mod overrides;
 mod pages;
-mod pools;
 mod profiles;
 mod replay;
 mod settings;
@@ -56,10 +55,6 @@ pub use self::overrides::{
     OverrideRequest, OverrideWords,
 };
 pub use self::pages::{PageDetails, PageTable};
-pub use self::pools::{
-    NewServer, PoolChangeRequest, PoolInfo, PoolList, PoolName, PoolResolve, PoolServer,
-    PoolServersRequest, ServerRequest,
-};
 pub use self::profiles::{
     GroupUpdate, ItemRemoval, ListChoice, MadeItem, ProfileTable, ProfileUpdate,
 };
@@ -74,6 +69,10 @@ pub use self::why::{GatewayWhy, RuleMatch, WhyAnswer, WhyQuery};
 pub use first_run_api::{
     AskingDevice, FirstList, FirstRunInfo, FirstRunOutcome, FirstRunQuery, FirstRunRequest,
     OwnAddress, PixelAddress, PortInfo, UpstreamChoice, WaitingChange,
+};
+pub use pool_api::{
+    NewServer, PoolChangeRequest, PoolInfo, PoolList, PoolName, PoolResolve, PoolServer,
+    PoolServersRequest, ServerRequest,
 };
 pub use request_rows::{RequestPage, RequestRow, RuleInfo};
 
@@ -151,6 +150,9 @@ pub struct ProgramInfo {
     pub privileges: String,
     /// What the operator should know.
     pub warnings: Vec<String>,
+    /// Name of this machine in its fleet; null where the fleet has no database to ask.
+    #[serde(default)]
+    pub fleet: Option<String>,
 }
 
 /// One place where a door listens.

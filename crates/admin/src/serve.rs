@@ -244,6 +244,8 @@ mod files_house;
 #[cfg(test)]
 mod first_run_tests;
 #[cfg(test)]
+mod fleet_tests;
+#[cfg(test)]
 mod health_tests;
 #[cfg(test)]
 mod house;

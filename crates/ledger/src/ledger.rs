@@ -20,6 +20,7 @@ use crate::rule_texts::RuleTexts;
 use crate::setup::{LogScope, Settings};
 use crate::statistics::{StatisticsQuery, StatisticsReport, UpstreamCounts};
 use crate::store::LedgerStore;
+use crate::store::follow::{FollowBounds, FollowPlace, FollowedRows, MinuteCount};
 use crate::store::glimpses::{GlimpseEnd, GlimpseSpan, RowGlimpse};
 use crate::store::read::LedgerReader;
 use crate::writer::clearing::RowsCleared;
@@ -226,6 +227,23 @@ impl Ledger {
     /// they are stored: unlike other questions, this has nothing written for it.
     pub fn new_rows(&self, filter: &RowFilter, limit: usize) -> Result<NewRows, ReadError> {
         self.stored()?.new_rows(filter, limit)
+    }
+
+    /// Rows behind a place in the order in which they were stored, as far as they are: nothing is
+    /// written for it. `wants` is asked about the number of each.
+    pub fn follow(
+        &self,
+        place: FollowPlace,
+        bounds: FollowBounds,
+        wants: impl FnMut(u64) -> bool,
+    ) -> Result<FollowedRows, ReadError> {
+        self.stored()?.follow(place, bounds, wants)
+    }
+
+    /// Counts of a minute since 1970 and those behind it, as far as they are stored, oldest first;
+    /// at most `limit` lines.
+    pub fn minutes_since(&self, minute: u64, limit: usize) -> Result<Vec<MinuteCount>, ReadError> {
+        self.stored()?.minutes_since(minute, limit)
     }
 
     /// The number of the newest row that is stored, told again with each batch; 0 before the first.

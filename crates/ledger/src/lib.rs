@@ -49,6 +49,7 @@ pub use statistics::{
     StatisticRanking, StatisticSeries, StatisticStep, StatisticsQuery, StatisticsReport,
     UpstreamCount, UpstreamCounts,
 };
+pub use store::follow::{FollowBounds, FollowPlace, FollowedRows, MinuteCount};
 pub use store::glimpses::{GlimpseEnd, GlimpseSpan, RowGlimpse};
 pub use store::join::block_round_trips;
 pub use store::recorded::{RecordedRequest, read_recorded};

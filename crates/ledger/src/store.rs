@@ -13,6 +13,7 @@ mod block;
 mod block_view;
 mod by_client;
 pub(crate) mod convert;
+pub(crate) mod follow;
 pub(crate) mod glimpses;
 pub(crate) mod join;
 pub(crate) mod read;

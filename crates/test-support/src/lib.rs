@@ -9,6 +9,7 @@
 mod door_parts;
 mod http_answer;
 mod one_text;
+mod postgres_server;
 mod probe_filter;
 mod redis_server;
 mod scratch;
@@ -17,6 +18,7 @@ mod scripted_origin;
 pub use door_parts::{blocking, open_ledger};
 pub use http_answer::HttpAnswer;
 pub use one_text::{OneText, route_lines};
+pub use postgres_server::PostgresServer;
 pub use probe_filter::PROBE_FILTER;
 pub use redis_server::RedisServer;
 pub use scratch::{ScratchFolder, scratch};

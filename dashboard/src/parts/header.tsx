@@ -1,19 +1,20 @@
 import { t } from "../i18n";
 import type { Role } from "../roles";
 import { routeHash, type View } from "../route";
-import { may } from "../state";
+import { may, status } from "../state";
 import { AccountMenu } from "./account-menu";
 import { Icon, Mark } from "./icons";
 import { Nav, type Place } from "./nav";
 import { Protection } from "./protection";
 
-/** `role` is who alone is shown the way. */
-export const PLACES: readonly (Place & { role?: Role })[] = [
+/** `role` is who alone is shown the way, and `needs` what has to be there. */
+const ALL_PLACES: readonly (Place & { role?: Role; needs?: "fleet" })[] = [
   { view: "overview", name: "nav.overview", icon: "overview" },
   { view: "statistics", name: "nav.statistics", icon: "statistics" },
   { view: "log", name: "nav.log", icon: "log" },
   { view: "clients", name: "nav.clients", icon: "clients" },
   { view: "bypass", name: "nav.bypass", icon: "bypass" },
+  { view: "fleet", name: "nav.fleet", icon: "fleet", needs: "fleet" },
   { view: "why", name: "nav.why", icon: "why" },
   { view: "lists", name: "nav.lists", icon: "lists" },
   { view: "cache", name: "nav.cache", icon: "cache" },
@@ -21,6 +22,9 @@ export const PLACES: readonly (Place & { role?: Role })[] = [
   { view: "people", name: "nav.people", icon: "people", role: "administrator" },
   { view: "setup", name: "nav.setup", icon: "setup" },
 ];
+
+/** The views that there are in this Tidegate. */
+export const places = () => ALL_PLACES.filter(({ needs }) => needs === undefined || typeof status.value?.fleet === "string");
 
 interface HeaderProps {
   view: View;
@@ -36,7 +40,7 @@ export function Header({ view, onPalette, onKeys }: HeaderProps) {
           <Mark />
           <span class="brand-name">Tidegate</span>
         </a>
-        <Nav places={PLACES.filter(({ role }) => role === undefined || may(role))} view={view} />
+        <Nav places={places().filter(({ role }) => role === undefined || may(role))} view={view} />
         <div class="header-tools">
           <Protection />
           <button

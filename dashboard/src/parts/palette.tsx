@@ -9,7 +9,7 @@ import { commands, offered, type Command, type Doing, type KnownThings, type Off
 import { t } from "../i18n";
 import { chooseLanguage, me, pausedUntil, range, refreshStatus, signOut, theme } from "../state";
 import { openAside } from "./asides";
-import { PLACES } from "./header";
+import { places } from "./header";
 import { Icon } from "./icons";
 import { Notice } from "./notice";
 import { PAUSES } from "./protection";
@@ -71,7 +71,7 @@ function usePalette(onClose: () => void) {
       known.value = told;
     });
   }, []);
-  const ways = { role: me.value?.role ?? "viewer", paused: pausedUntil.value !== null, places: PLACES, pauses: PAUSES } as const;
+  const ways = { role: me.value?.role ?? "viewer", paused: pausedUntil.value !== null, places: places(), pauses: PAUSES } as const;
   const shown = offered(typed.value, commands(ways, known.value));
   const choose = async (command: Command): Promise<void> => {
     if (busy.value) return;

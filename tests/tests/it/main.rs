@@ -34,6 +34,7 @@ mod documents;
 mod first_run;
 mod fleet;
 mod fleet_live;
+mod fleet_rows;
 mod found_configuration;
 mod gateway_names;
 mod gateway_pools;

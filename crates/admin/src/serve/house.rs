@@ -16,6 +16,7 @@ use crate::model::{
 };
 use crate::tests::Folder;
 use crate::{Admin, AdminParts, AdminToken, Settings};
+use fleet_api::{FleetEdge, FleetEdges, FleetPoint, FleetSilence, FleetSpan, FleetTables};
 use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -38,9 +39,40 @@ pub(super) struct Program {
     pub(super) orders: Mutex<Vec<NameOverride>>,
     pub(super) list_changes: Mutex<Vec<ListChange>>,
     pub(super) profiles: Mutex<Vec<serde_json::Value>>,
+    /// The fleet's database, where there is one.
+    pub(super) fleet: Mutex<Option<Fleet>>,
+}
+
+/// A fleet's database with one edge, or one that is away.
+#[derive(Clone, Copy)]
+pub(super) enum Fleet {
+    OneEdge,
+    Away,
+}
+
+impl FleetTables for Fleet {
+    fn edges(&self) -> Result<FleetEdges, FleetSilence> {
+        match self {
+            Self::OneEdge => Ok(FleetEdges {
+                own: "harbour".into(),
+                edges: vec![FleetEdge { edge: "harbour".into(), ..FleetEdge::default() }],
+                ..FleetEdges::default()
+            }),
+            Self::Away => Err(FleetSilence("the database does not answer".into())),
+        }
+    }
+
+    fn points(&self, span: &FleetSpan) -> Result<Vec<FleetPoint>, FleetSilence> {
+        let passed = u64::from(span.edge.as_deref() == Some("harbour"));
+        Ok(vec![FleetPoint { at_ms: span.from_ms, passed, blocked: 2 }])
+    }
 }
 
 impl ProgramControl for Program {
+    fn fleet_tables(&self) -> Option<Box<dyn FleetTables>> {
+        let fleet = *self.fleet.lock().unwrap();
+        fleet.map(|fleet| Box::new(fleet) as Box<dyn FleetTables>)
+    }
     fn running(&self, _: Now) -> ProgramInfo {
         ProgramInfo { version: "9.9.9".into(), lists: 1, rules: 12, ..ProgramInfo::default() }
     }

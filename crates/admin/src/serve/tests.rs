@@ -59,6 +59,8 @@ const DESCRIBED: &[&str] = &[
     "/api/configuration/schema",
     "/api/first-run",
     "/api/first-run/confirm",
+    "/api/fleet/edges",
+    "/api/fleet/statistics",
     "/api/groups",
     "/api/groups/remove",
     "/api/inspected",
@@ -196,6 +198,8 @@ async fn wrong_words_are_refused_with_the_right_ones() {
     for (path, right) in [
         ("/api/totals?range=1y", "30d"),
         ("/api/bypass?range=1y", "30d"),
+        ("/api/fleet/statistics?range=1y", "30d"),
+        ("/api/fleet/statistics?site=harbour", "openapi"),
         ("/api/pages?client=me&site=news.example", "192.168.1.7"),
         ("/api/pages?client=192.0.2.7&site=a%20b", "news.example"),
         ("/api/top?what=all", "clients"),

@@ -12,6 +12,8 @@ use vocab::{
     ByteSize, CacheUse, Caching, Cause, ListId, NotStored, RequestKind, RuleRef, TimeSpan,
 };
 
+#[path = "follow_tests.rs"]
+mod follow_tests;
 #[path = "rows_tests.rs"]
 mod rows_tests;
 #[path = "statistics_tests.rs"]

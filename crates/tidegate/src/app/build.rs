@@ -9,6 +9,7 @@ use super::compiling::{CompiledPolicy, compile};
 use super::doors::{HTTP_DOORS, OpenDoors};
 use super::fleet::FleetDrain;
 use super::fleet_live::FleetLive;
+use super::fleet_rows::SentRows;
 use super::http::HttpListeners;
 use super::mint::BlockedNames;
 use super::overrides;
@@ -52,8 +53,7 @@ pub(super) fn start(
 ) -> Result<(Arc<RunningApp>, RulesOrigin), CommandFailure> {
     let PrivilegedStart { privileges, launcher } = start;
     let cannot = |why: &dyn Display| CommandFailure::new(ExitReason::NotStarted, why);
-    let (plan, trouble) = with_welcome(plan, state.path());
-    let plan = &*plan;
+    let (ref plan, trouble) = with_welcome(plan, state.path());
     let CompiledPolicy { policy, origin, tables } = compile(plan, state.path(), None)?;
     overrides::restore(state.path(), &policy, transport::clock::now());
     let policy = Arc::new(ArcSwap::from_pointee(policy));
@@ -66,20 +66,21 @@ pub(super) fn start(
     let (trust, drain, tls) = (Arc::<TrustBook>::default(), Drain::new(), ClientTls::new());
     let resolver = Resolver::start(&plan.resolver_settings(), tls.clone());
     let resolver = resolver.map_err(|why| cannot(&why))?;
-    let cores = Arc::new(Cores::start(Cores::available()).map_err(|why| cannot(&why))?);
+    let cores = Cores::start(Cores::available()).map_err(|why| cannot(&why))?;
     let at_pixel = Arc::new(AtPixel::new(&policy, &trust, &drain));
     let app = Arc::new(RunningApp {
         setup,
         history: ChangeHistory::open(state.path()),
         state,
         privileges,
-        cores,
+        cores: Arc::new(cores),
         drain,
         policy,
         at_pixel,
         private: Arc::default(),
         texts,
         ledger,
+        sent_rows: SentRows::default(),
         signer,
         blocked_names,
         trust,
@@ -106,7 +107,7 @@ pub(super) fn start(
         commit: ConfirmedCommit::default(),
         dashboard: Arc::default(),
         fleet_drain: FleetDrain::default(),
-        running: Mutex::new(RunningDoors::empty(plan.clone())),
+        running: Mutex::new(RunningDoors::empty(Plan::clone(plan))),
     });
     if let Some(trouble) = trouble {
         app.note_problem(trouble);
@@ -122,6 +123,7 @@ fn open_all(app: &Arc<RunningApp>, plan: &Plan) -> Result<(), CommandFailure> {
     app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
     app.export(plan);
     app.share_live_state(plan);
+    app.send_rows(plan);
     app.report_lists(plan);
     app.open_admin().map_err(|why| cannot(&why))?;
     // Token, ledger and keys have been made meanwhile.
@@ -218,6 +220,7 @@ impl RunningApp {
         warnings.extend(self.privileges.notes.iter().cloned());
         warnings.extend(self.subscriptions.warnings());
         warnings.extend(self.devices.troubles());
+        warnings.extend(self.row_trouble());
         warnings.extend(self.problems().iter().cloned());
         warnings.extend(self.fleet.warning());
         warnings

@@ -12,6 +12,7 @@ use admin::{
 };
 use config::MadeItems;
 use door_gateway::{ForecastQuestion, GatewayForecast};
+use fleet_api::FleetTables;
 use policy::NameOverride;
 use policy_lists::ShrinkRule;
 use resolver::UpstreamStanding;
@@ -77,6 +78,7 @@ impl ProgramControl for ControlHandle {
             privileges: app.privileges.held.to_string(),
             ca_fingerprint: app.signer.ca().map(|ca| ca.fingerprint_text()),
             warnings: app.warnings().into_iter().chain(app.signer.warnings(now)).collect(),
+            fleet: app.fleet_name(),
         }
     }
 
@@ -257,6 +259,10 @@ impl ProgramControl for ControlHandle {
         author: &ChangeAuthor,
     ) -> Result<ReloadOutcome, SettingsRefusal> {
         self.0.change_profiles(change, author)
+    }
+
+    fn fleet_tables(&self) -> Option<Box<dyn FleetTables>> {
+        self.0.fleet_tables()
     }
 
     fn devices(&self, clients: &[IpAddr], now: Now) -> Vec<model::DeviceInfo> {

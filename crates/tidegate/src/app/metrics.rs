@@ -18,8 +18,8 @@ use ledger::prometheus_client::metrics::counter::ConstCounter;
 use ledger::prometheus_client::metrics::gauge::ConstGauge;
 use metrics_page::{
     BuildFacts, CertificateEnds, ConnectionFigures, DoorConnections, ExportFigures, FetchedRow,
-    ListFigures, ListRow, LogFigures, PoolFigures, ProcessFigures, ServedCertificate, StoreFigures,
-    UpstreamFigures,
+    FleetRowFigures, ListFigures, ListRow, LogFigures, PoolFigures, ProcessFigures,
+    ServedCertificate, StoreFigures, UpstreamFigures,
 };
 use policy::UnfitList;
 use resolver::{CacheStats, ResolverStats};
@@ -83,6 +83,8 @@ pub(super) fn collectors(app: &RunningApp) -> Vec<Arc<dyn Collector>> {
     ];
     all.extend(app.pixel_figures());
     all.extend(app.fleet.figures());
+    let rows = app.row_figures();
+    all.extend(rows.map(|it| Arc::new(FleetRowFigures(it)) as Arc<dyn Collector>));
     all
 }
 

@@ -22,6 +22,7 @@ mod effective;
 mod first_run;
 mod fleet;
 pub(crate) mod fleet_live;
+mod fleet_rows;
 pub(crate) mod folders;
 mod greeting;
 mod http;
@@ -106,6 +107,8 @@ pub(crate) struct RunningApp {
     private: Arc<PrivateFiles>,
     texts: Arc<build::LiveRuleTexts>,
     ledger: Ledger,
+    /// Rows that the fleet's database gets.
+    sent_rows: fleet_rows::SentRows,
     signer: Arc<Signer>,
     /// Names that it may sign for.
     blocked_names: Arc<mint::BlockedNames>,
@@ -346,6 +349,7 @@ async fn stop(app: &RunningApp) {
     app.close_console();
     app.fleet.finish();
     telemetry::finish();
+    app.end_rows();
     app.ledger.close();
 }
 

@@ -105,6 +105,7 @@ impl RunningApp {
         log.take_over();
         self.export(&running.plan);
         self.share_live_state(&running.plan);
+        self.send_rows(&running.plan);
         let (lists, rules) = self.swap(policy, before);
         // Files are opened anew by every reload.
         log_sink::reopen_all();

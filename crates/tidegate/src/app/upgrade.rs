@@ -144,6 +144,7 @@ impl RunningApp {
 
     /// Writes down what is kept, and lets another process have the folders.
     fn give_up_folders(&self) {
+        self.end_rows();
         self.keep_caches();
         for (_, cache) in super::stores::caches(self) {
             cache.close_disk();

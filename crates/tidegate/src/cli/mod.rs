@@ -10,13 +10,11 @@ mod check;
 mod difference;
 mod doctor;
 mod fleet;
-mod get;
 mod import;
 mod lists;
 mod man;
 mod pixelserv;
 mod replay;
-mod script;
 mod serve;
 mod service;
 mod setup;
@@ -100,7 +98,7 @@ enum CliCommand {
     /// Put this binary in the place of the running Tidegate, without a gap
     Upgrade(upgrade::UpgradeArgs),
     /// Download files, several at once, and resume what broke off
-    Get(get::GetArgs),
+    Get(plain_commands::GetArgs),
     /// Translate another program's configuration
     Import(import::ImportArgs),
     /// Try scripts in Luau, or print the types that editors check them by
@@ -302,10 +300,10 @@ pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
         },
         CliCommand::Ctl { what } => control_client::ctl(&setup.state_of_running()?, &what),
         CliCommand::Upgrade(args) => upgrade::upgrade(setup, &args),
-        CliCommand::Get(args) => get::get(args),
+        CliCommand::Get(args) => plain_commands::get(args),
         CliCommand::Import(args) => import::import(&args),
         CliCommand::Script { what } => match what {
-            ScriptCommand::Test { file } => script::test(&file),
+            ScriptCommand::Test { file } => plain_commands::test_script(&file),
             ScriptCommand::Types => {
                 print!("{}", scripting::DEFINITIONS);
                 Ok(())

@@ -1,7 +1,7 @@
 //! The JSON of the gateway's pools: how they do, and what is to change in them.
 //!
-//! Filled by [`crate::ProgramControl`], described by utoipa. See [`super`] for what all of it
-//! shares.
+//! Plain data with its description for `OpenAPI`; nothing is read or changed here. Filled by the
+//! program, told by the admin API.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

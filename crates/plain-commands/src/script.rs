@@ -1,6 +1,6 @@
 //! `tidegate script test`: a script's fixtures, run as a door would call its hooks.
 
-use super::{CommandFailure, ExitReason};
+use command_output::{CommandFailure, ExitReason};
 use config::FileComplaint;
 use scripting::{LuauScript, LuauSettings, ScriptFixtures, ScriptLog};
 use std::fmt::Display;
@@ -8,7 +8,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Runs the fixtures that lie beside a script: those of `hello.luau` are in `hello.test.yaml`.
-pub(super) fn test(file: &Path) -> Result<(), CommandFailure> {
+///
+/// # Errors
+/// [`CommandFailure`] names the fixtures that fail.
+pub fn test(file: &Path) -> Result<(), CommandFailure> {
     let script = open(file)?;
     let fixtures_file = file.with_extension("test.yaml");
     let text = std::fs::read_to_string(&fixtures_file).map_err(|why| {

@@ -2,8 +2,8 @@
 //!
 //! Several at once. Nothing that exists is overwritten unasked. The `download` crate does the work.
 
-use super::{CommandFailure, ExitReason};
 use clap::Args;
+use command_output::{CommandFailure, ExitReason};
 use download::{DownloadJob, DownloadStop, ExistingFile, ExpectedChecksum, TransferContext};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use url::Url;
 
 /// Holds what is downloaded, and how.
 #[derive(Debug, Args)]
-pub(crate) struct GetArgs {
+pub struct GetArgs {
     /// What to download: http:// or https://
     #[arg(value_name = "URL", required = true, value_parser = parse_url)]
     urls: Vec<Url>,
@@ -76,7 +76,10 @@ fn parse_url(text: &str) -> Result<Url, UnusableUrl> {
 }
 
 /// Downloads everything; fails if anything failed, once all are done.
-pub(super) fn get(args: GetArgs) -> Result<(), CommandFailure> {
+///
+/// # Errors
+/// [`CommandFailure`] says how many failed.
+pub fn get(args: GetArgs) -> Result<(), CommandFailure> {
     if args.urls.len() > 1 && (args.output.is_some() || args.checksum.is_some()) {
         return Err(CommandFailure::new(
             ExitReason::Wrong,
