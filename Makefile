@@ -17,11 +17,12 @@ BENCH_FLAGS := $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS))
 BENCHES := dns pixel proxy web gateway browser scale edge
 
 PROFDATA = $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata)
-.PHONY: help run test dist dashboard test-packages cache-suite lint unit e2e fuzz-build fuzz-smoke bench bench-peers instructions \
+.PHONY: help run fleet test dist dashboard test-packages cache-suite lint unit e2e fuzz-build fuzz-smoke bench bench-peers instructions \
 	soak book clean packages packages-test $(BENCHES:%=bench-%)
 
 help:
 	@echo "make run      build Tidegate and start all five doors on this machine"
+	@echo "make fleet    three machines in one, with the Redis and the PostgreSQL that they share, to look at"
 	@echo "make test     everything that CI runs"
 	@echo "make book     the manual as a searchable site in target/book"
 	@echo "make dist     the release binary, optimised as a whole (slow; PGO=1: trained first, much slower)"
@@ -34,6 +35,13 @@ help:
 run: dashboard
 	$(CARGO) build --release --locked
 	exec target/release/tidegate run
+
+# Three machines of a fleet on this one, with their engines; all of it is gone at its end.
+fleet: dashboard
+	@command -v redis-server >/dev/null && ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
+		$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends redis-server postgresql
+	$(CARGO) build --release --locked
+	TIDEGATE_BIN=target/release/tidegate packaging/fleet_demo.py
 
 # PGO=1: a build that counts is trained first (bench/train.py), and the release binary is laid out by what it counted.
 # LLVM's tools must be those of the compiler: `rustup component add llvm-tools`.

@@ -16,7 +16,7 @@ const SHOWN_BYTES_MAX: usize = 200;
 const FROM_THE_START: [&str; 6] = ["admin", "user", "group", "landlock", "state_dir", "fleet"];
 
 /// Settings of those that a reload takes all the same.
-const TAKEN_BY_RELOAD: [&str; 2] = ["admin.listen", "admin.hosts"];
+const TAKEN_BY_RELOAD: [&str; 4] = ["admin.listen", "admin.hosts", "fleet.live", "fleet.rows"];
 
 /// One setting that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
