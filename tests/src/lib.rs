@@ -16,7 +16,6 @@ pub mod list_server;
 pub mod namespace;
 pub mod origin;
 pub mod php;
-pub mod redis_server;
 pub mod resolver;
 pub mod sign_on_provider;
 pub mod tidegate;

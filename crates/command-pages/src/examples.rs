@@ -262,7 +262,7 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
         "fleet publish",
         &[
             of_line(
-                "tidegate fleet publish /srv/fleet --key ~/fleet.key --why 'block more'",
+                "tidegate fleet publish /srv/fleet --key ~/fleet.key --why strict-lists",
                 "For all machines at once",
             ),
             of_line(

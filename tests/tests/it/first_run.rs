@@ -4,6 +4,7 @@
 use serde_json::{Value as Json, json};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::{MetadataExt, chown};
+use std::sync::Mutex;
 use tidegate_tests::Scratch;
 use tidegate_tests::clients::{curl, curl_with_head, dig};
 use tidegate_tests::origin::header;
@@ -24,9 +25,18 @@ fn start(scratch: Scratch, main: &str) -> Tidegate {
     edge
 }
 
-/// An address of this machine that nobody listens on.
+/// An address of this machine that nobody listens on, and that no test here was given before: the
+/// kernel gives a port again soon.
 fn free() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    static GIVEN: Mutex<Vec<SocketAddr>> = Mutex::new(Vec::new());
+    let mut given = GIVEN.lock().unwrap();
+    loop {
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        if !given.contains(&address) {
+            given.push(address);
+            return address;
+        }
+    }
 }
 
 /// Asks the admin at an address: its status and its answer.
