@@ -12,7 +12,7 @@ pub(crate) const FLEET_BUNDLE: Wall =
 pub(crate) const FLEET_LIVE: Wall = system(
     "fleet-live",
     "crates/fleet-live",
-    &["vocab", "settings", "rate-limit", "durable-file"],
+    &["vocab", "settings", "back-off", "rate-limit", "durable-file"],
     &[HTTP],
 );
 
@@ -20,7 +20,7 @@ pub(crate) const FLEET_LIVE: Wall = system(
 pub(crate) const FLEET_ROWS: Wall = system(
     "fleet-rows",
     "crates/fleet-rows",
-    &["vocab", "settings", "ledger", "transport"],
+    &["vocab", "settings", "back-off", "ledger", "transport"],
     &[HTTP, TLS],
 );
 

@@ -48,6 +48,7 @@ pub(crate) const WALLS: &[Wall] = &[
     pure("api-examples", "crates/api-examples", &[]),
     pure("table-files", "crates/table-files", &[]),
     pure("weekly-hours", "crates/weekly-hours", &["vocab"]),
+    pure("back-off", "crates/back-off", &[]),
     pure("policy", "crates/policy", &["vocab", "settings", "filter-patterns", "weekly-hours"]),
     pure("dns-wire", "crates/dns-wire", &["vocab"]),
     pure("pipeline", "crates/pipeline", &["vocab", "policy", "dns-wire"]),
@@ -103,7 +104,7 @@ pub(crate) const WALLS: &[Wall] = &[
     system(
         "telemetry",
         "crates/telemetry",
-        &["vocab", "settings", "ledger", "access-log"],
+        &["vocab", "settings", "back-off", "ledger", "access-log"],
         // It knows requests and makes none: the binary hands it a way to post.
         &[RUN_TIME, SYSTEM, TLS, SERVERS],
     ),

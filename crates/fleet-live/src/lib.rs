@@ -4,7 +4,6 @@
 //! server; no request ever waits for it, and without it each edge does alone. It knows no door and
 //! no policy: what is shared is text. Called by the binary.
 
-mod back_off;
 mod entry;
 mod health;
 mod kept_outbox;

@@ -3,7 +3,6 @@
 //!
 //! It serves nobody's request: doors read atomics alone. Started and stopped by the binary.
 
-use crate::back_off::BackOff;
 use crate::entry::{ENTRY_BYTES_MAX, SharedEntry};
 use crate::health::{HealthRecord, LiveHealth};
 use crate::kept_outbox::KeptOutbox;
@@ -15,6 +14,7 @@ use crate::server_keys::ServerKeys;
 use crate::session::LiveSession;
 use crate::settings::{LiveSettings, WhenAway};
 use crate::ticket_keys::{FleetSeal, TicketKeySet};
+use back_off::BackOff;
 use rate_limit::{AwayRule, FleetStanding, LeaseBook};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,9 @@ const PLACE_FILE: &str = "fleet-live.json";
 const OUTBOX_FILE: &str = "fleet-live.outbox";
 /// Time without the server after which shared keys of tickets are used no more, in milliseconds.
 const TICKETS_AWAY_MS: u64 = 12 * 3_600_000;
+/// First pause before the server is tried again, and the longest.
+const PAUSE_FIRST: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Time that the last words may take when the program stops.
 const LEAVE_MAX: Duration = Duration::from_millis(500);
 
@@ -337,7 +340,7 @@ impl LiveCore {
 
 /// Keeps a session with the server, and begins another when it is lost, until the program stops.
 async fn keep_connected(core: &LiveCore) {
-    let mut back_off = BackOff::new();
+    let mut back_off = BackOff::new(PAUSE_FIRST, PAUSE_MAX);
     loop {
         let opened = tokio::select! {
             opened = LiveSession::open(core) => opened,
@@ -355,7 +358,7 @@ async fn keep_connected(core: &LiveCore) {
                     }
                 };
                 if core.health.read(0).connected > before {
-                    back_off = BackOff::new();
+                    back_off.reset();
                 }
                 lost.err()
             }
@@ -365,7 +368,7 @@ async fn keep_connected(core: &LiveCore) {
             core.lost(&why);
         }
         core.drop_old_tickets();
-        let pause = back_off.next(core.chance());
+        let pause = back_off.pause(core.chance());
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = core.stop.notified() => return,

@@ -6,7 +6,6 @@
 //! log still has. It keeps no request waiting and refuses none: the log is what waits, and what it
 //! has no more is counted. Called by the binary, which hands its questions to the admin API too.
 
-mod back_off;
 mod connection;
 mod database;
 mod days;

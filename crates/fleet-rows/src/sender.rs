@@ -4,7 +4,6 @@
 //! while the database is away, under the log's own bounds and those of `backlog`. Started and
 //! stopped by [`crate::FleetRows`].
 
-use crate::back_off::{BackOff, chance};
 use crate::database::{CopyWay, EdgeFacts, EdgePosition, RowDatabase, RowStep, before};
 use crate::days::DAY_MS;
 use crate::failure::DatabaseFailure;
@@ -12,6 +11,7 @@ use crate::figures::SenderFigures;
 use crate::sample::RowSample;
 use crate::settings::RowSettings;
 use crate::tls::DatabaseTls;
+use back_off::BackOff;
 use ledger::{FollowBounds, FollowPlace, Ledger, LogRow, MinuteCount};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -38,6 +38,9 @@ const BEAT_COUNTS: usize = 2_000;
 const MINUTES_AGAIN: u64 = 2;
 /// Moments this far ahead are a clock's fault.
 const AHEAD_MS: u64 = 2 * DAY_MS;
+/// First pause before the database is tried again, and the longest.
+const PAUSE_FIRST: Duration = Duration::from_millis(250);
+const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Pause where another process sends under the same name.
 const MOVED_PAUSE: Duration = Duration::from_mins(1);
 
@@ -63,6 +66,11 @@ struct SendSession<'s> {
     rows_max: usize,
 }
 
+/// A number by chance; a middle one where the system gives none.
+fn chance() -> u64 {
+    getrandom::u64().unwrap_or(u64::MAX / 2)
+}
+
 /// Rest of the log behind a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LogRest {
@@ -73,7 +81,7 @@ enum LogRest {
 impl RowSender {
     /// Sends until `stop` is told, or its sender is gone.
     pub(crate) async fn run(self, mut stop: watch::Receiver<bool>) {
-        let mut back_off = BackOff::new();
+        let mut back_off = BackOff::new(PAUSE_FIRST, PAUSE_MAX);
         loop {
             let failure = tokio::select! {
                 _ = stop.wait_for(|stop| *stop) => return,
@@ -88,7 +96,12 @@ impl RowSender {
             }
             let pause = match failure {
                 DatabaseFailure::Moved => MOVED_PAUSE,
-                _ => back_off.pause(chance()),
+                DatabaseFailure::Lost(_)
+                | DatabaseFailure::Silent
+                | DatabaseFailure::Refused(_)
+                | DatabaseFailure::Unfit(_)
+                | DatabaseFailure::Twice
+                | DatabaseFailure::Newer(_) => back_off.pause(chance()),
             };
             tokio::select! {
                 _ = stop.wait_for(|stop| *stop) => return,

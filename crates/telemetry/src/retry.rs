@@ -32,10 +32,7 @@ pub(crate) fn pause_before(repeat: u32, asked: Option<Duration>) -> Duration {
     if let Some(asked) = asked {
         return asked.min(ASKED_MAX);
     }
-    let longest = PAUSE_FIRST.saturating_mul(1 << repeat.min(16)).min(PAUSE_MAX);
-    // From half of it on, so that many that failed together do not come back together.
-    let share = u32::try_from(random::bits() % 1024).unwrap_or(0);
-    longest / 2 + longest / 2 * share / 1024
+    back_off::pause_before(repeat, PAUSE_FIRST, PAUSE_MAX, random::bits())
 }
 
 /// The pause that a `Retry-After` asks for: seconds, or a date (RFC 9110 §10.2.3).

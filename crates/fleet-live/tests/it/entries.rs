@@ -45,7 +45,8 @@ fn the_newest_word_wins_though_the_older_one_comes_later() {
     one.lost();
     two.lost();
     one.say("k", "older", None);
-    std::thread::sleep(Duration::from_millis(20));
+    let said = clock().unix_ms;
+    until("a later moment", || clock().unix_ms > said);
     two.say("k", "newer", None);
     server.start_again();
     one.hears("k", Some("newer"));
