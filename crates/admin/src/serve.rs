@@ -240,6 +240,8 @@ mod account_tests;
 #[cfg(test)]
 mod configuration_tests;
 #[cfg(test)]
+mod described;
+#[cfg(test)]
 mod files_house;
 #[cfg(test)]
 mod first_run_tests;

@@ -40,7 +40,7 @@ pub enum ChunkFault {
 /// Cuts a file into chunks, each handed over as it is made; an empty file has none.
 ///
 /// # Errors
-/// What `take` returns, and a failure of the compressor.
+/// A failure of `take`, or of the compressor.
 pub fn split<E: From<std::io::Error>>(
     file: &[u8],
     mut take: impl FnMut(StoredChunk) -> Result<(), E>,

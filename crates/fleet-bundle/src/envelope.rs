@@ -1,6 +1,6 @@
 //! Signed envelopes: DSSE 1.0 (Dead Simple Signing Envelope, github.com/secure-systems-lab/dsse).
 //!
-//! What is signed are the bytes and their type, so that nothing is parsed before it is verified,
+//! Signatures are over the bytes and their type, so that nothing is parsed before it is verified,
 //! and a status can never be taken for a manifest.
 
 use crate::keys::{PublisherKey, VerifyingKey};

@@ -1,6 +1,6 @@
 //! Bundles of a fleet: manifests, signatures, chunks and sealed secrets (docs/adr/0069).
 //!
-//! What is signed, how it is checked and what an edge may take over; it knows no run time, and not
+//! Rules for what is signed, how it is checked and what an edge may take over; no run time, and not
 //! where bundles lie: that is `fleet-edge`'s. Everything that is read here may come from somebody
 //! who wishes the fleet ill.
 

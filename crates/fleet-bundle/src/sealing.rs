@@ -1,7 +1,7 @@
 //! Secrets sealed for one edge: HPKE (RFC 9180), X25519 with HKDF-SHA256 and AES-128-GCM.
 //!
-//! Whoever holds the engine sees that there are secrets and how long they are together, and nothing
-//! else. The name of the edge is bound to them.
+//! The engine shows that there are secrets and how long they are together, and nothing else. The
+//! name of the edge is bound to them.
 
 use crate::edge_name::EdgeName;
 use crate::file_path::BundlePath;

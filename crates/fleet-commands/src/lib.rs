@@ -1,6 +1,6 @@
 //! `tidegate fleet`: many Tidegates by one signed configuration.
 //!
-//! Whoever publishes works in the fleet's folder; an edge joins by a token. Nothing here talks to a
+//! Publishers work in the fleet's folder; an edge joins by a token. Nothing here talks to a
 //! running Tidegate, and whether a configuration is right is asked of the [`FleetHost`].
 
 #[macro_use]
@@ -180,7 +180,7 @@ pub trait FleetHost {
     /// State folder of this machine.
     ///
     /// # Errors
-    /// Its configuration is wrong.
+    /// A wrong configuration.
     fn state_dir(&self) -> Result<PathBuf, CommandFailure>;
 }
 
@@ -224,9 +224,7 @@ fn client(place: &BundlePlace, ca: Option<&Path>) -> Result<BundleClient, Comman
     let tls = match ca {
         None => ClientTls::new(),
         Some(file) => {
-            let pem =
-                std::fs::read(file).map_err(|why| wrong(format!("{}: {why}", file.display())))?;
-            let trusting = ClientTls::new().trusting(&pem);
+            let trusting = ClientTls::new().trusting_file(file);
             trusting.map_err(|why| wrong(format!("{}: {why}", file.display())))?
         }
     };

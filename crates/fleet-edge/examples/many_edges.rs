@@ -1,8 +1,8 @@
 //! Many edges in one process, without doors: how long until all have a revision. Driven by
 //! `bench/fleet/run.py`.
 //!
-//! `many_edges KEY COUNT FOLDER POLL_MS PLACE…`: edges share the places among them. A line of JSON
-//! is printed for each revision that all of them have; the end of standard input ends it.
+//! `many_edges KEY COUNT FOLDER POLL_MS PLACE…`: edges share the places among them. A line of
+//! JSON is printed for each revision that all of them have; the end of standard input ends it.
 
 use fleet_edge::{
     BundleClient, BundlePlace, EdgeIdentity, EdgeSetup, EdgeSync, RevisionStore, RevisionTaker,
@@ -35,7 +35,7 @@ fn since_epoch() -> Duration {
 
 /// News of an edge, or the end.
 enum EdgeNews {
-    /// It has a revision, since this moment.
+    /// A revision that it has, since this moment.
     Has(u64, Duration),
     /// Nobody listens any more.
     End,

@@ -1,8 +1,9 @@
 //! One edge of a fleet: its settings, where bundles lie, and the revision that it runs
 //! (docs/adr/0069).
 //!
-//! It fetches, verifies, lays aside and keeps revisions; taking one over is the binary's, which is
-//! handed in. Edges need no server that they trust, and one that is cut off goes on serving.
+//! Revisions are fetched, verified, laid aside and kept here; taking one over is the binary's,
+//! which is handed in. Edges need no server that they trust, and one that is cut off goes on
+//! serving.
 
 mod chunk_cache;
 mod client;

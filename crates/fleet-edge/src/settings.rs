@@ -71,11 +71,6 @@ impl FleetSettings {
         TrustedKeys { keys, signatures: self.signatures.unwrap_or(1).into() }
     }
 
-    /// The name, or the one of the host.
-    pub fn edge_name(&self, host: &str) -> Option<EdgeName> {
-        EdgeName::parse(self.name.as_deref().unwrap_or(host)).ok()
-    }
-
     fn check_names(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         let plain = "write letters, digits, `.`, `-` and `_`, at most 63";

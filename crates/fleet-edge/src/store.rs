@@ -138,20 +138,19 @@ impl RevisionStore {
         self.change(|record| record.tried = Some(TriedRevision { revision, tries: 1 }))
     }
 
-    /// Counts a start with a revision that was being tried; one that has failed too often is
-    /// refused.
+    /// Counts a start with a revision that was being tried, and gives it; one that has failed too
+    /// often is refused.
     ///
     /// # Errors
     /// The record cannot be written.
-    pub fn count_start(&self) -> io::Result<()> {
-        let record = self.record()?;
-        let Some(tried) = record.tried else { return Ok(()) };
+    pub fn count_start(&self) -> io::Result<Option<TriedRevision>> {
+        let Some(tried) = self.record()?.tried else { return Ok(None) };
         if tried.tries >= TRIES_MAX {
             let why = "the process ended while it took this revision over, twice";
-            return self.refuse(tried.revision, vec![why.to_owned()]);
+            return self.refuse(tried.revision, vec![why.to_owned()]).map(|()| None);
         }
         let counted = TriedRevision { tries: tried.tries + 1, ..tried };
-        self.change(|record| record.tried = Some(counted))
+        self.change(|record| record.tried = Some(counted)).map(|()| Some(counted))
     }
 
     /// The tried revision is in force from now on, with the keys that it names.

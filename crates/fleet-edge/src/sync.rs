@@ -144,15 +144,15 @@ impl EdgeSync {
     ) -> Result<(RolloutStep, u64), SyncFault> {
         let record = self.store.record()?;
         // A look that ended well is told by its tag; any other reads all of it again.
-        let is_settled =
-            matches!(self.progress.state, Some(SyncState::InForce | SyncState::WaitsForCanary));
-        let tag = self.progress.tag.clone().filter(|_| is_settled);
+        let settled = match self.progress.state {
+            Some(SyncState::InForce) => Some(RolloutStep::InForce),
+            Some(SyncState::WaitsForCanary) => Some(RolloutStep::WaitForCanary),
+            Some(SyncState::Refused | SyncState::Unreached) | None => None,
+        };
+        let tag = settled.and(self.progress.tag.clone());
         let bytes = match self.client.get(objects::LATEST, tag.as_deref(), ENVELOPE_BYTES_MAX)? {
             PlacedObject::Same => {
-                let step = match self.progress.state {
-                    Some(SyncState::WaitsForCanary) => RolloutStep::WaitForCanary,
-                    _ => RolloutStep::InForce,
-                };
+                let step = settled.unwrap_or(RolloutStep::InForce);
                 return Ok((step, self.progress.offered.unwrap_or_default()));
             }
             PlacedObject::Missing => return Err(SyncFault::Empty),

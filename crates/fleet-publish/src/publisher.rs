@@ -5,9 +5,9 @@ use crate::fleet_file::FleetFolder;
 use crate::publication::{PublishFault, RevisionNote, RolloutChoice};
 use crate::source_files::SourceFiles;
 use fleet_bundle::{
-    BundleFile, BundleManifest, ChunkRef, ContentDigest, ENVELOPE_BYTES_MAX, EdgeEntry, EdgeState,
-    EdgeStatus, EnrolmentRequest, EnvelopeFault, FORMAT, PayloadKind, PublisherKey,
-    STATUS_BYTES_MAX, SealedSecrets, SignedEnvelope, split,
+    BundleFile, BundleManifest, CanaryShare, ChunkRef, ContentDigest, ENVELOPE_BYTES_MAX,
+    EdgeEntry, EdgeState, EdgeStatus, EnrolmentRequest, EnvelopeFault, FORMAT, PayloadKind,
+    PublisherKey, STATUS_BYTES_MAX, SealedSecrets, SignedEnvelope, split,
 };
 use fleet_edge::{BundleClient, PlacedObject, objects};
 use std::collections::BTreeSet;
@@ -36,6 +36,15 @@ pub struct PublishedRevision {
     pub bytes_sent: u64,
     /// Signatures that are missing before edges take it over.
     pub signatures_missing: usize,
+}
+
+/// Revision that is to be signed.
+struct RevisionDraft {
+    sent: SentFiles,
+    /// The newest revision, by number and digest.
+    before: Option<(u64, ContentDigest)>,
+    canary: Option<CanaryShare>,
+    rolls_back_to: Option<u64>,
 }
 
 /// Files of a manifest with what sending them took.
@@ -94,12 +103,15 @@ impl FleetPublisher {
         publication: &RevisionNote,
         key: &PublisherKey,
     ) -> Result<PublishedRevision, PublishFault> {
-        let sent = self.send_files(source)?;
+        let latest = self.latest()?;
+        let sent = self.send_files(source, latest.as_ref().map(|(latest, _)| latest))?;
         let canary = match &publication.rollout {
             RolloutChoice::All => None,
             RolloutChoice::Canary(share) => Some(share.clone()),
         };
-        self.put(sent, &source.secrets, publication, key, |manifest| manifest.canary = canary)
+        let before = latest.map(|(latest, digest)| (latest.revision, digest));
+        let draft = RevisionDraft { sent, before, canary, rolls_back_to: None };
+        self.put(draft, &source.secrets, publication, key)
     }
 
     /// Publishes the files of the newest revision again: for all edges, with the edges that
@@ -113,7 +125,8 @@ impl FleetPublisher {
         key: &PublisherKey,
         of: RepublishedFiles,
     ) -> Result<PublishedRevision, PublishFault> {
-        let (latest, _) = self.latest()?.ok_or(PublishFault::Nothing)?;
+        let (latest, digest) = self.latest()?.ok_or(PublishFault::Nothing)?;
+        let before = Some((latest.revision, digest));
         let source = SourceFiles::gather(&self.folder.path)?;
         let (manifest, canary) = match of {
             RepublishedFiles::Promoted if latest.canary.is_none() => {
@@ -138,10 +151,8 @@ impl FleetPublisher {
             }
         }
         let sent = SentFiles { files: manifest.files, sent: 0, bytes: 0 };
-        self.put(sent, &source.secrets, publication, key, |manifest| {
-            manifest.canary = canary;
-            manifest.rolls_back_to = rolls_back_to;
-        })
+        let draft = RevisionDraft { sent, before, canary, rolls_back_to };
+        self.put(draft, &source.secrets, publication, key)
     }
 
     /// Adds a signature to the revision that waits for it.
@@ -217,11 +228,12 @@ impl FleetPublisher {
         if is_known { Ok(()) } else { Err(PublishFault::ForeignKey) }
     }
 
-    fn send_files(&self, source: &SourceFiles) -> Result<SentFiles, PublishFault> {
-        let mut known = BTreeSet::new();
-        if let Some((latest, _)) = self.latest()? {
-            known = latest.chunks();
-        }
+    fn send_files(
+        &self,
+        source: &SourceFiles,
+        latest: Option<&BundleManifest>,
+    ) -> Result<SentFiles, PublishFault> {
+        let mut known = latest.map_or_else(BTreeSet::new, BundleManifest::chunks);
         let mut sent = SentFiles { files: Vec::new(), sent: 0, bytes: 0 };
         for path in &source.open {
             let content = source.read(path)?;
@@ -249,42 +261,39 @@ impl FleetPublisher {
     /// Signs a manifest of these files and puts it at its place.
     fn put(
         &self,
-        sent: SentFiles,
+        draft: RevisionDraft,
         secrets: &SealedSecrets,
         publication: &RevisionNote,
         key: &PublisherKey,
-        change: impl FnOnce(&mut BundleManifest),
     ) -> Result<PublishedRevision, PublishFault> {
         self.check_key(key)?;
-        let latest = self.latest()?;
-        let revision = latest.as_ref().map_or(1, |(latest, _)| latest.revision + 1);
+        let RevisionDraft { sent, before, canary, rolls_back_to } = draft;
+        let revision = before.map_or(1, |(revision, _)| revision + 1);
         if self.client.has(&objects::revision(revision))? {
             return Err(PublishFault::Overtaken(revision));
         }
-        let mut manifest = BundleManifest {
+        let manifest = BundleManifest {
             format: FORMAT,
             revision,
-            parent: latest.map(|(_, digest)| digest),
+            parent: before.map(|(_, digest)| digest),
             made: publication.now,
             not_after: publication.not_after,
             by: publication.by.clone(),
             why: publication.why.clone(),
-            rolls_back_to: None,
-            canary: None,
+            rolls_back_to,
+            canary,
             checked_by: self.version.clone(),
             trust: self.folder.trusted()?,
             edges: self.sealed_entries(secrets)?,
             files: sent.files,
         };
-        change(&mut manifest);
         manifest.check().map_err(PublishFault::Manifest)?;
         let envelope = SignedEnvelope::sign(PayloadKind::Manifest, &manifest.to_json(), key);
         let signatures_missing = self.put_envelope(&envelope, revision)?;
-        let chunks = manifest.chunks().len();
         Ok(PublishedRevision {
             revision,
             chunks_sent: sent.sent,
-            chunks,
+            chunks: manifest.chunks().len(),
             bytes_sent: sent.bytes,
             signatures_missing,
         })

@@ -99,6 +99,14 @@ impl Dialer {
         Ok(Self { tls: self.tls.trusting(pem)?, ..self })
     }
 
+    /// The same trusting the authorities in this file too.
+    ///
+    /// # Errors
+    /// As [`ClientTls::trusting_file`] says.
+    pub fn trusting_file(self, file: &Path) -> io::Result<Self> {
+        Ok(Self { tls: self.tls.trusting_file(file)?, ..self })
+    }
+
     /// Connects to `origin`, with TLS, in which `versions` are offered, where its scheme asks for
     /// it.
     pub(super) async fn dial(

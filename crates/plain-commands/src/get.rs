@@ -102,11 +102,9 @@ pub fn get(args: GetArgs) -> Result<(), CommandFailure> {
 
 fn trusted(ca: Option<&std::path::Path>) -> Result<ClientTls, CommandFailure> {
     let Some(file) = ca else { return Ok(ClientTls::new()) };
-    let wrong = |why: &dyn std::fmt::Display| {
-        CommandFailure::new(ExitReason::Wrong, format!("{}: {why}", file.display()))
-    };
-    let pem = std::fs::read(file).map_err(|why| wrong(&why))?;
-    ClientTls::new().trusting(&pem).map_err(|why| wrong(&why))
+    ClientTls::new()
+        .trusting_file(file)
+        .map_err(|why| CommandFailure::new(ExitReason::Wrong, format!("{}: {why}", file.display())))
 }
 
 /// Returns how many failed.

@@ -323,8 +323,10 @@ impl ProgramControl for ControlHandle {
         &self,
         what: &model::TakeBackRequest,
     ) -> Result<model::TakenBack, ControlRefusal> {
+        let taken = stores::purge(&self.0, what)?;
+        // One that is refused here would be refused by all.
         self.0.fleet.tell_store_purge(what);
-        Ok(stores::purge(&self.0, what)?)
+        Ok(taken)
     }
 
     fn inspected(&self) -> Vec<model::InspectedInfo> {

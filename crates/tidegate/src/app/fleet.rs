@@ -9,7 +9,7 @@ use super::RunningApp;
 use crate::cli::{CommandFailure, CommandSetup, ExitReason};
 use admin::ChangeAuthor;
 use config::Plan;
-use fleet_bundle::EdgeState;
+use fleet_bundle::{EdgeName, EdgeState};
 use fleet_edge::{
     BundleClient, BundlePlace, EdgeHost, EdgeIdentity, EdgeSetup, EdgeSync, FleetSettings,
     RevisionStore, RevisionTaker, ServedCounts, watch_bundles,
@@ -29,6 +29,14 @@ impl FleetDrain {
     }
 }
 
+/// Name of this machine in its fleet: as it is set, or the host's.
+pub(super) fn edge_name(fleet: &FleetSettings) -> String {
+    fleet
+        .name
+        .clone()
+        .unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned())
+}
+
 /// The plan of a start. A revision that was being tried when the process ended is tried once more;
 /// one that is wrong by now, or that has ended the process twice, gives way to the one before.
 pub(super) fn plan_at_start(setup: &CommandSetup) -> Result<Plan, CommandFailure> {
@@ -41,8 +49,7 @@ pub(super) fn plan_at_start(setup: &CommandSetup) -> Result<Plan, CommandFailure
         let message = format!("the record of the fleet's revisions: {why}");
         CommandFailure::new(ExitReason::NotStarted, message)
     };
-    store.count_start().map_err(failed)?;
-    let Some(tried) = store.record().map_err(failed)?.tried else { return setup.with_layers(own) };
+    let Some(tried) = store.count_start().map_err(failed)? else { return setup.with_layers(own) };
     match setup.with_layers(own.clone()) {
         Ok(plan) => Ok(plan),
         Err(why) => {
@@ -86,9 +93,8 @@ impl RunningApp {
         fleet: &FleetSettings,
         store: RevisionStore,
     ) -> Result<(), Box<dyn std::error::Error>> {
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let name = fleet.edge_name(&host);
-        let name = name.ok_or("its host name is no name of an edge: set fleet.name")?;
+        let name = EdgeName::parse(&edge_name(fleet));
+        let name = name.map_err(|_| "its host name is no name of an edge: set fleet.name")?;
         let place = BundlePlace::parse(fleet.bundles.as_deref().unwrap_or_default())?;
         let identity = EdgeIdentity::open(store.make()?)?;
         let client = BundleClient::open(&place, self.dialer())?;

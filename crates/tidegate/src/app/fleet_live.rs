@@ -7,6 +7,7 @@
 
 mod shared_words;
 
+use super::fleet::edge_name;
 use super::{RunningApp, stores};
 use ::fleet_live::{
     EntryBody, LeaseBook, LiveHealth, LiveParts, LiveReceiver, LiveSettings, LiveState,
@@ -46,8 +47,7 @@ impl RunningApp {
     /// Shares as this plan says from now on.
     pub(super) fn share_live_state(self: &Arc<Self>, plan: &Plan) {
         let fleet = plan.file.fleet.as_ref();
-        let wanted =
-            fleet.and_then(|fleet| Some((fleet.live.clone()?, edge_name(fleet.name.as_deref()))));
+        let wanted = fleet.and_then(|fleet| Some((fleet.live.clone()?, edge_name(fleet))));
         let before = self.fleet.running.load_full();
         let is_same = |it: &Arc<RunningLive>| {
             wanted.as_ref().is_some_and(|(live, edge)| (live, edge) == (&it.settings, &it.edge))
@@ -264,14 +264,4 @@ pub(crate) fn session_note(plan: &Plan) -> Option<&'static str> {
     let live = plan.file.fleet.as_ref()?.live.as_ref()?;
     let note = "fleet.live has no secret: TLS sessions are resumed only where they began";
     live.secret.is_none().then_some(note)
-}
-
-/// Name of this machine in the fleet: what is configured, or its host name.
-fn edge_name(configured: Option<&str>) -> String {
-    configured.map_or_else(host_name, str::to_owned)
-}
-
-fn host_name() -> String {
-    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    if name.is_empty() { "unnamed".into() } else { name }
 }

@@ -4,24 +4,20 @@
 //! place, and at the end.
 
 use super::RunningApp;
+use super::fleet::edge_name;
 use config::Plan;
 use fleet_api::{
     FleetEdge, FleetEdges, FleetPoint, FleetSilence, FleetSpan, FleetTables, SILENT_SECONDS,
 };
-use fleet_edge::FleetSettings;
 use fleet_rows::{
     DatabaseLink, EdgeRow, FleetRows, MinuteQuestion, RATE_MINUTES, RowFigures, RowQuestions,
     RowSettings, RowWiring,
 };
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use transport::ClientTls;
 use vocab::iso;
 
-/// Bytes of authorities that are read.
-const CA_BYTES_MAX: u64 = 1 << 20;
 /// Time that a batch under way may take to be given up.
 const END_MAX: Duration = Duration::from_secs(2);
 
@@ -33,14 +29,6 @@ impl SentRows {
     fn lock(&self) -> MutexGuard<'_, Option<FleetRows>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Name of this machine in its fleet: as it is set, or the host's.
-pub(super) fn edge_name(fleet: &FleetSettings) -> String {
-    fleet
-        .name
-        .clone()
-        .unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned())
 }
 
 impl RunningApp {
@@ -70,7 +58,11 @@ impl RunningApp {
     ) -> io::Result<FleetRows> {
         let tls = match &settings.ca {
             None => self.tls.clone(),
-            Some(ca) => trusting(&self.tls, &plan.base(self.state.path()).join(ca))?,
+            Some(ca) => {
+                let file = plan.base(self.state.path()).join(ca);
+                let told = |why| io::Error::other(format!("{}: {why}", file.display()));
+                self.tls.trusting_file(&file).map_err(told)?
+            }
         };
         let wiring = RowWiring {
             edge,
@@ -168,12 +160,4 @@ fn end(rows: Option<FleetRows>) {
     if let Some(rows) = rows {
         rows.stop(END_MAX);
     }
-}
-
-fn trusting(tls: &ClientTls, ca: &std::path::Path) -> io::Result<ClientTls> {
-    let mut pem = Vec::new();
-    let told = |why: &dyn std::fmt::Display| io::Error::other(format!("{}: {why}", ca.display()));
-    let file = File::open(ca).map_err(|why| told(&why))?;
-    file.take(CA_BYTES_MAX).read_to_end(&mut pem).map_err(|why| told(&why))?;
-    tls.trusting(&pem).map_err(|why| told(&why))
 }

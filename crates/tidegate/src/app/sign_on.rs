@@ -13,8 +13,6 @@ use single_sign_on::{
     ProviderUnreachable,
 };
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::runtime::{Builder, LocalOptions};
@@ -23,8 +21,6 @@ use vocab::Complaint;
 
 /// The setting of the authorities, within `admin`.
 const CA_PATH: &str = "single_sign_on.ca";
-/// Bytes of the file of authorities that are read.
-const CA_BYTES_MAX: u64 = 1 << 20;
 
 /// Client of a provider. Each exchange has a connection of its own: people sign in seldom.
 struct ProviderClient {
@@ -74,8 +70,8 @@ impl RunningApp {
         let dialer = match &settings.ca {
             None => self.dialer(),
             Some(file) => {
-                let pem = read_authorities(&plan.base(self.state.path()).join(file))?;
-                self.dialer().trusting(&pem).map_err(|why| not_usable(file, &why))?
+                let place = plan.base(self.state.path()).join(file);
+                self.dialer().trusting_file(&place).map_err(|why| not_usable(&place, &why))?
             }
         };
         Ok(Some(Arc::new(ProviderClient { dialer })))
@@ -85,16 +81,8 @@ impl RunningApp {
 /// Complaint about the file of authorities, with its path within `admin`.
 pub(super) fn check_authorities(plan: &Plan, base: &Path) -> Option<Complaint> {
     let file = plan.file.admin.single_sign_on.as_ref()?.ca.as_ref()?;
-    let read = read_authorities(&base.join(file)).and_then(|pem| {
-        ClientTls::new().trusting(&pem).map_err(|why| not_usable(file, &why)).map(drop)
-    });
-    read.err()
-}
-
-fn read_authorities(file: &Path) -> Result<Vec<u8>, Complaint> {
-    let mut pem = Vec::new();
-    let read = File::open(file).and_then(|it| it.take(CA_BYTES_MAX).read_to_end(&mut pem));
-    read.map(|_| pem).map_err(|why| not_usable(file, &why))
+    let place = base.join(file);
+    ClientTls::new().trusting_file(&place).err().map(|why| not_usable(&place, &why))
 }
 
 fn not_usable(file: &Path, why: &dyn fmt::Display) -> Complaint {

@@ -10,12 +10,18 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 
 /// Sessions that one QUIC client remembers, at most; the oldest is forgotten.
 const QUIC_SESSIONS_MAX: usize = 16;
+
+/// Bytes of the largest file of authorities.
+const AUTHORITIES_BYTES_MAX: u64 = 1 << 20;
 
 /// The client side of TLS: 1.2 and 1.3, with session resumption.
 #[derive(Clone)]
@@ -76,6 +82,19 @@ impl ClientTls {
             roots.add(certificate).map_err(|why| BadPem(why.to_string()))?;
         }
         Ok(Self::with_roots(roots))
+    }
+
+    /// The same with the authorities in a file, of at most 1 MiB.
+    ///
+    /// # Errors
+    /// It cannot be read, is larger, or holds no certificate in PEM.
+    pub fn trusting_file(&self, file: &Path) -> io::Result<Self> {
+        let mut pem = Vec::new();
+        File::open(file)?.take(AUTHORITIES_BYTES_MAX + 1).read_to_end(&mut pem)?;
+        if pem.len() as u64 > AUTHORITIES_BYTES_MAX {
+            return Err(io::Error::other("it is larger than 1 MiB"));
+        }
+        self.trusting(&pem).map_err(io::Error::other)
     }
 
     /// The same roots, but the server's certificate is checked so, and one of `pins` (see
