@@ -169,7 +169,7 @@ impl BundleClient {
     /// [`PlaceFault`].
     pub fn put(&self, path: &str, bytes: &[u8]) -> Result<(), PlaceFault> {
         match &self.0 {
-            ClientKind::Folder(folder) => write_file(&folder.join(path), bytes),
+            ClientKind::Folder(folder) => write_file(folder, path, bytes),
             ClientKind::Http { .. } => {
                 let kind = HeaderValue::from_static("application/octet-stream");
                 let body = Bytes::copy_from_slice(bytes);
@@ -266,9 +266,20 @@ fn read_file(
     Ok(PlacedObject::Found { bytes, tag: Some(fresh), server_time: None })
 }
 
-fn write_file(path: &Path, bytes: &[u8]) -> Result<(), PlaceFault> {
+/// Writes a file, with folders of its own; the place itself is made by [`BundleClient::prepare`]
+/// alone, as what is written below a share that is not mounted is lost to the fleet, and in its way.
+fn write_file(place: &Path, name: &str, bytes: &[u8]) -> Result<(), PlaceFault> {
+    let path = &place.join(name);
+    let within = Path::new(name).parent().unwrap_or(Path::new("")).components();
     let write = || {
-        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
+        let mut folder = place.to_path_buf();
+        for part in within {
+            folder.push(part);
+            match std::fs::create_dir(&folder) {
+                Err(why) if why.kind() != ErrorKind::AlreadyExists => return Err(why),
+                Ok(()) | Err(_) => {}
+            }
+        }
         let file = FileReplacement {
             path,
             // Edges of other users read it; nothing secret is in it unsealed.
@@ -278,7 +289,10 @@ fn write_file(path: &Path, bytes: &[u8]) -> Result<(), PlaceFault> {
         };
         file.write(bytes)
     };
-    write().map(drop).map_err(|why: io::Error| PlaceFault::Refused(why.to_string()))
+    write().map(drop).map_err(|why: io::Error| match why.kind() {
+        ErrorKind::NotFound => PlaceFault::Unreachable("the folder is not there".into()),
+        _ => PlaceFault::Refused(why.to_string()),
+    })
 }
 
 impl fmt::Display for PlaceFault {

@@ -147,6 +147,22 @@ fn a_refused_revision_is_tried_once_and_the_next_is_taken_over() {
 }
 
 #[test]
+fn a_place_that_is_not_there_is_not_made_by_a_machine() {
+    let bench = Bench::new("gone");
+    bench.publish(&bench.manifest(1, "one"));
+    let mut edge = bench.edge();
+    edge.look(NOW, &Program::default()).unwrap();
+    edge.tell(NOW, ServedCounts::default()).unwrap();
+    let [place, gone] = ["place", "gone"].map(|it| bench.folder.join(it));
+    fs::rename(&place, &gone).unwrap();
+    let told = edge.tell(NOW, ServedCounts::default()).unwrap_err();
+    assert_eq!(told.to_string(), "the folder is not there");
+    assert!(!place.exists());
+    fs::rename(&gone, &place).unwrap();
+    edge.tell(NOW, ServedCounts::default()).unwrap();
+}
+
+#[test]
 fn what_ends_the_process_twice_gives_way_to_the_revision_before() {
     let bench = Bench::new("killed");
     let (mut edge, program) = (bench.edge(), Program::default());
