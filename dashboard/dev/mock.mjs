@@ -120,6 +120,7 @@ function status() {
     rules: LISTS.reduce((sum, list) => sum + list.rules_names + list.rules_urls, 0),
     rules_bytes: 5_210_440,
     resident_bytes: 38_400_000,
+    newer: { version: "0.2.0", page: "https://git.example/tidegate/releases/v0.2.0" },
     ca_fingerprint: "3F:9A:11:C0:5E:77:42:AD:08:6B:D1:F2:90:1C:E3:55:A7:4E:2B:86:19:DC:F4:03:71:BE:68:2D:9F:50:C4:1A",
     warnings: busy && MODE !== "open" ? ["The list ads was last read 9 days ago: lists/adservers.hosts has not changed since."] : [],
     ledger: { stored: busy ? 1_208_441 : 0, dropped_queue: 0, dropped_store: 0 },

@@ -56,6 +56,7 @@ function doings({ paused, pauses }: Ways): Command[] {
   return [
     ...pausing,
     { id: "reload", name: t("palette.reload"), kind: t("palette.do"), icon: "reload", doing: { does: "reload" }, role: "operator" },
+    { id: "backup", name: t("palette.backup"), kind: t("palette.do"), icon: "download", doing: go("configuration", { tab: "backup" }), role: "administrator" },
     { id: "new profile", name: t("palette.newProfile"), kind: t("palette.do"), icon: "plus", doing: go("clients", { new: "profile" }), role: "operator" },
     { id: "new group", name: t("palette.newGroup"), kind: t("palette.do"), icon: "plus", doing: go("clients", { new: "group" }), role: "operator" },
     { id: "theme light", name: t("palette.light"), also: t("palette.theme"), kind: t("palette.do"), icon: "sun", doing: { does: "theme", theme: "light" } },

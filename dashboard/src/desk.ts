@@ -88,6 +88,12 @@ export function type(path: string, text: string): void {
   timer = setTimeout(() => void check(), TYPING_MS);
 }
 
+/** Lays texts on the desk, in the place of what was typed in the same files. */
+export function putDown(texts: readonly { path: string; text: string }[]): void {
+  for (const { path, text } of texts) type(path, text);
+  replaced.value += 1;
+}
+
 export function discard(): void {
   drafts.value = {};
   conflicts.value = [];
@@ -139,8 +145,7 @@ export function settle(joined: Readonly<Record<string, string>>): void {
   known.value = { ...files, files: files.files.map((file) => theirs.get(file.path) ?? file) };
   conflicts.value = [];
   deskFault.value = null;
-  for (const [path, text] of Object.entries(joined)) type(path, text);
-  replaced.value += 1;
+  putDown(Object.entries(joined).map(([path, text]) => ({ path, text })));
 }
 
 /** A value as it is written: plain where that is read as the same text, else in quotes. */

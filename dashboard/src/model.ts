@@ -38,6 +38,8 @@ export interface Status {
   ca_fingerprint: string | null;
   warnings: string[];
   /** Name of this machine in its fleet; null where the fleet has no database. */
+  /** A newer version, where one was told. */
+  newer: { version: string; page: string | null } | null;
   fleet: string | null;
   ledger: { stored: number; dropped_queue: number; dropped_store: number };
   latency: DoorLatency[];

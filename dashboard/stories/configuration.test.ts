@@ -1,7 +1,7 @@
 // The configuration is changed by a form and as text, applied, gone back in, and joined with what
 // somebody else has written meanwhile; comments stay, and names are answered as it says.
 
-import { chmod, chown, readFile, stat, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -29,21 +29,13 @@ admin: { listen: "127.0.0.1:0", config_edits: on }
 let edge: Edge;
 let browser: Browser;
 
-/** Lets the user that it runs as write its configuration. */
-async function give(started: Edge): Promise<void> {
-  const owner = await stat(join(started.folder, "state"));
-  await chown(config(started), owner.uid, owner.gid);
-  await chown(started.folder, owner.uid, owner.gid);
-  await chmod(started.folder, 0o755);
-}
-
 function config(started: Edge): string {
   return join(started.folder, "tidegate.yaml");
 }
 
 beforeAll(async () => {
   edge = await Edge.start(YAML);
-  await give(edge);
+  await edge.giveConfiguration();
   browser = await startBrowser();
 });
 
@@ -172,7 +164,7 @@ test.each(SCREENS)("what somebody else has written meanwhile is joined (%s)", as
   expect(joined).toContain("blocked: nodata");
   await page.context().close();
   await writeFile(config(edge), before);
-  await give(edge);
+  await edge.giveConfiguration();
 });
 
 test("a configuration that takes no changes is shown, with how that is changed", async () => {

@@ -4,7 +4,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { createSocket, type Socket } from "node:dgram";
 import { promises as dns } from "node:dns";
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -68,6 +68,12 @@ export class Edge {
     const found = line?.split(`${scheme}://`)[1]?.split(/[ /]/)[0];
     if (found === undefined) throw new Error(`no ${door} ${scheme} among:\n${this.greeting.join("\n")}`);
     return found;
+  }
+
+  /** Lets the user that it runs as write its configuration. */
+  async giveConfiguration(): Promise<void> {
+    const owner = await stat(join(this.folder, "state"));
+    for (const path of [join(this.folder, "tidegate.yaml"), this.folder]) await chown(path, owner.uid, owner.gid);
   }
 
   async token(): Promise<string> {

@@ -1,7 +1,7 @@
 // The first steps: ports and who holds them, what would be written, the first user, and this device
 // asking. What was written has to be kept within a minute.
 
-import { chown, readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -21,15 +21,9 @@ admin: { listen: "127.0.0.1:0", config_edits: on }
 let edge: Edge;
 let browser: Browser;
 
-/** Lets the user that it runs as write its configuration. */
-async function give(started: Edge): Promise<void> {
-  const owner = await stat(join(started.folder, "state"));
-  for (const path of [join(started.folder, "tidegate.yaml"), started.folder]) await chown(path, owner.uid, owner.gid);
-}
-
 beforeAll(async () => {
   edge = await Edge.start(YAML);
-  await give(edge);
+  await edge.giveConfiguration();
   browser = await startBrowser();
 });
 

@@ -202,6 +202,8 @@ pub(crate) const PROGRAM: &[&str] = &[
     "policy-lists",
     "replay",
     "device-names",
+    "release-notice",
+    "hybrid-heap",
     "fleet-api",
     "fleet-bundle",
     "fleet-commands",

@@ -150,9 +150,21 @@ pub struct ProgramInfo {
     pub privileges: String,
     /// What the operator should know.
     pub warnings: Vec<String>,
+    /// A newer version, where `updates.releases` told of one; null otherwise.
+    #[serde(default)]
+    pub newer: Option<NewerVersion>,
     /// Name of this machine in its fleet; null where the fleet has no database to ask.
     #[serde(default)]
     pub fleet: Option<String>,
+}
+
+/// A version that is newer than the one that runs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct NewerVersion {
+    /// Version.
+    pub version: String,
+    /// Page to read; null where none was told.
+    pub page: Option<String>,
 }
 
 /// One place where a door listens.

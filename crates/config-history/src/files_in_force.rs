@@ -9,7 +9,7 @@ use admin::model::ConfigFileInfo;
 use config::{ConfigLayers, FileComplaint, MADE_FILE, MadeSettings, Plan};
 use rustix::fs::{Access, access};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -81,6 +81,23 @@ impl FilesInForce {
         Self { files: files.map(file).collect() }
     }
 
+    /// The same with the dashboard's file where nothing was set there yet: it is written as an
+    /// empty one would be.
+    #[must_use]
+    pub fn with_dashboard(mut self, state_dir: &Path) -> Self {
+        if self.files.iter().all(|file| file.kind != FileKind::Dashboard) {
+            let path = state_dir.join(MADE_FILE);
+            self.files.push(FileInForce {
+                name: absolute(&path),
+                text: "".into(),
+                kind: FileKind::Dashboard,
+                target: None,
+                path,
+            });
+        }
+        self
+    }
+
     /// The files.
     pub fn iter(&self) -> impl Iterator<Item = &FileInForce> {
         self.files.iter()
@@ -130,8 +147,13 @@ impl FileInForce {
     /// # Errors
     /// Not readable, no plain file, too large, no UTF-8, or elsewhere than when it was loaded.
     pub fn read_now(&self) -> io::Result<String> {
-        let target = self.path.canonicalize()?;
-        if self.target.as_ref() != Some(&target) {
+        let target = match self.path.canonicalize() {
+            Err(why) if why.kind() == ErrorKind::NotFound && self.is_new() => {
+                return Ok(String::new());
+            }
+            target => target?,
+        };
+        if self.target.as_ref() != Some(&target) && !self.is_new() {
             return Err(io::Error::other("it leads elsewhere than when it was loaded"));
         }
         let file = File::open(&target)?;
@@ -144,6 +166,11 @@ impl FileInForce {
             return Err(io::Error::other("it is larger than 4 MiB"));
         }
         Ok(text)
+    }
+
+    /// `true` for the dashboard's file that was not there.
+    fn is_new(&self) -> bool {
+        self.kind == FileKind::Dashboard && self.target.is_none()
     }
 
     /// The file as clients are told of it.
@@ -193,7 +220,7 @@ impl FileInForce {
                 other => told(other.to_string(), ""),
             };
         }
-        let folder = self.target.as_deref().and_then(Path::parent)?;
+        let folder = self.target.as_deref().unwrap_or(&self.path).parent()?;
         if access(folder, Access::WRITE_OK).is_err() {
             let why = format!("Tidegate's user may not write in {}", folder.display());
             return told(why, "give the user that Tidegate runs as the right to, and own the file");
@@ -255,5 +282,29 @@ mod tests {
         let made = files.judge(&plan, None, &drafts).unwrap();
         assert_eq!(made.file.user.as_deref(), Some("b"));
         assert_eq!(fs::read_to_string(&more).unwrap(), "admin: { listen: 127.0.0.1:0 }\n");
+    }
+
+    #[test]
+    fn the_dashboards_file_may_be_written_before_it_is_there() {
+        let folder = ScratchFolder::new();
+        let main = folder.path().join("t.yaml");
+        fs::write(&main, "user: a\n").unwrap();
+        let plan = config::load(&main, ConfigLayers::default()).unwrap();
+        let state = folder.path().join("state");
+        fs::create_dir(&state).unwrap();
+        let files = FilesInForce::of(&plan, &state).with_dashboard(&state);
+        let file = files.iter().nth(1).unwrap();
+        let refused = || EditRule::Refused(SettingsRefusal::Wrong("off".into()));
+        let info = file.info(&refused());
+        assert_eq!((info.text.as_deref(), info.fixed, info.changed), (Some(""), None, false));
+        assert_eq!(info.revision, revision(""));
+        let list = "policy: { lists: [{ name: made, rules: [\"||a.example^\"] }] }\n";
+        let judged = files.judge(&plan, None, &[(file, list)]).unwrap();
+        assert_eq!(judged.file.policy.lists.len(), 1);
+        // Somebody was quicker: that is seen by its revision.
+        fs::write(state.join(MADE_FILE), list).unwrap();
+        assert_eq!(file.info(&refused()).revision, revision(list));
+        let again = FilesInForce::of(&judged, &state).with_dashboard(&state);
+        assert_eq!(again.iter().count(), 2);
     }
 }

@@ -10,9 +10,9 @@ use durable_file::{DraftName, FileAccess, FileReplacement, NameDurability};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A file that gets another text.
@@ -68,7 +68,9 @@ impl WrittenFiles {
         };
         let mut written = Self { changes: Vec::with_capacity(changes.len()), mark };
         for change in changes {
-            if let Err(why) = rewrite(&change.path, &change.before, &change.after) {
+            let done = make_empty(&change)
+                .and_then(|()| rewrite(&change.path, &change.before, &change.after));
+            if let Err(why) = done {
                 written.take_back();
                 return Err(WriteRefusal::File(why));
             }
@@ -155,6 +157,21 @@ pub fn undo_unfinished(main: &Path) -> io::Result<Vec<String>> {
     Ok(told)
 }
 
+/// Makes a file that is not there yet, for its owner alone: it stays, empty, if the change does
+/// not.
+fn make_empty(change: &FileChange) -> Result<(), RewriteError> {
+    if !change.before.is_empty() {
+        return Ok(());
+    }
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&change.path);
+    match made {
+        Err(why) if why.kind() != ErrorKind::AlreadyExists => {
+            Err(RewriteError::Unwritable(change.path.clone(), why))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// Puts files back that have the new text, the last first; says which could not be.
 fn put_back(changes: &[FileChange]) -> Vec<String> {
     let undone = changes.iter().rev().filter_map(|change| {
@@ -164,6 +181,12 @@ fn put_back(changes: &[FileChange]) -> Vec<String> {
             Err(RewriteError::Changed(path)) => {
                 let is_old = fs::read(&path).is_ok_and(|text| text == change.before.as_bytes());
                 (!is_old).then(|| format!("{} has another text and stays", path.display()))
+            }
+            // It was not there before, and still is not.
+            Err(RewriteError::Unreadable(_, why))
+                if why.kind() == ErrorKind::NotFound && change.before.is_empty() =>
+            {
+                None
             }
             Err(why) => Some(format!("the file could not be put back as it was: {why}")),
         }
@@ -234,6 +257,27 @@ mod tests {
         assert!(matches!(refused, WriteRefusal::File(RewriteError::Changed(_))), "{refused}");
         assert_eq!(texts(&all), ["a: 1\n", "b: 1\n", "c: 3\n"]);
         assert_eq!(undo_unfinished(&main).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_file_that_was_not_there_is_made_and_empty_if_the_change_is_taken_back() {
+        let folder = ScratchFolder::new();
+        let path = folder.path().join("new");
+        let change =
+            FileChange { path: path.clone(), before: String::new(), after: "a: 1\n".into() };
+        let told = WrittenFiles::write(None, vec![change.clone()]).unwrap().take_back();
+        assert_eq!((told.len(), texts(&[change.clone()])), (0, vec![String::new()]));
+        let mode = fs::metadata(&path).unwrap().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        WrittenFiles::write(None, vec![change.clone()]).unwrap().keep();
+        assert_eq!(texts(&[change.clone()]), ["a: 1\n"]);
+        // A kill before it was made leaves nothing to undo.
+        let main = folder.path().join("main");
+        fs::write(&main, "").unwrap();
+        fs::remove_file(&path).unwrap();
+        drop(UndoMark::set(&main, &[change]).unwrap());
+        assert_eq!(undo_unfinished(&main).unwrap().len(), 1);
+        assert!(!path.exists());
     }
 
     fn changes_before(all: &[FileChange]) -> Vec<String> {

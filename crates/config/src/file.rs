@@ -75,6 +75,8 @@ pub struct ConfigFile {
     pub admin: admin::Settings,
     /// Names and makers of the devices on the network, as the dashboard shows them.
     pub devices: device_names::DeviceSettings,
+    /// Notice of newer versions of Tidegate. Default: nobody is asked.
+    pub updates: release_notice::UpdateSettings,
     /// The fleet that this machine is part of. Default: none.
     pub fleet: Option<fleet_edge::FleetSettings>,
     /// The record of requests.

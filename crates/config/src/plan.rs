@@ -232,6 +232,7 @@ pub(crate) fn plan(
     section("admin", file.admin.check());
     section("ledger", file.ledger.check());
     section("devices", file.devices.check());
+    section("updates", file.updates.check());
     section("fleet", file.fleet.as_ref().map_or_else(Vec::new, FleetSettings::check));
     section("log", file.log.check());
     section("telemetry", file.telemetry.check());

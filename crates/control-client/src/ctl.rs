@@ -187,6 +187,12 @@ fn print_status(status: &Json) {
         status["uptime_s"],
         text("started_at")
     );
+    if let Some(newer) = status["newer"]["version"].as_str() {
+        println!(
+            "newer version   {newer}  {}",
+            status["newer"]["page"].as_str().unwrap_or_default()
+        );
+    }
     println!("process         {}, state folder {}", status["pid"], text("state"));
     println!("configuration   {}", status["config"].as_str().unwrap_or("built-in"));
     for listener in status["listeners"].as_array().into_iter().flatten() {

@@ -267,7 +267,8 @@ fn read_file(
 }
 
 /// Writes a file, with folders of its own; the place itself is made by [`BundleClient::prepare`]
-/// alone, as what is written below a share that is not mounted is lost to the fleet, and in its way.
+/// alone, as what is written below a share that is not mounted is lost to the fleet, and in its
+/// way.
 fn write_file(place: &Path, name: &str, bytes: &[u8]) -> Result<(), PlaceFault> {
     let path = &place.join(name);
     let within = Path::new(name).parent().unwrap_or(Path::new("")).components();

@@ -87,18 +87,26 @@ impl Collector for ProcessFigures {
     }
 }
 
-/// Facts of the build, as labels of a gauge that is 1.
-#[derive(Clone, Copy, Debug)]
+/// Facts of the build, as labels of a gauge that is 1; and whether there is a newer one.
+#[derive(Clone, Debug)]
 pub struct BuildFacts {
     /// Version of the program.
     pub version: &'static str,
+    /// Version that is newer, where one was told.
+    pub newer: Option<String>,
 }
 
 impl Collector for BuildFacts {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let labels = [("version", self.version), ("arch", std::env::consts::ARCH)];
         let head = FamilyHead::gauge("tidegate_build_info", "The build that runs; always 1");
-        write_family(&mut encoder, head, [(labels, 1_u64)])
+        write_family(&mut encoder, head, [(labels, 1_u64)])?;
+        let head = FamilyHead::gauge(
+            "tidegate_update_available",
+            "Newer versions that updates.releases tells: 0 or 1",
+        );
+        let newer = self.newer.as_deref().map_or([("newer", "")], |it| [("newer", it)]);
+        write_family(&mut encoder, head, [(newer, u64::from(self.newer.is_some()))])
     }
 }
 

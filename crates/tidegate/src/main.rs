@@ -15,10 +15,10 @@ use std::process::ExitCode;
 use terminal_text::TextStream;
 
 #[global_allocator]
-static HEAP: app::allocator::HybridHeap = app::allocator::HybridHeap;
+static HEAP: hybrid_heap::HybridHeap = hybrid_heap::HybridHeap;
 
 fn main() -> ExitCode {
-    app::allocator::begin();
+    hybrid_heap::begin();
     app::memory::begin_small();
     app::panics::count();
     let cli = cli::read_command_line();

@@ -2,8 +2,9 @@
 
 import { useSignal } from "@preact/signals";
 import type { PlacedProblem } from "../config-model";
-import { checked, changedPaths, known, nameOf } from "../desk";
+import { checked, changedPaths, known, nameOf, textOf } from "../desk";
 import { t } from "../i18n";
+import { isUnwritten } from "../settings-copy";
 import { amend, route } from "../state";
 import { CodeEditor, type Goal } from "./code";
 import { Marked, Notice } from "./notice";
@@ -11,7 +12,7 @@ import { Sentence } from "./sentence";
 
 export function ConfigTexts({ onApply }: { onApply: () => void }) {
   const goal = useSignal<Goal | null>(lineOf(route.value.words["line"]));
-  const files = known.value?.files ?? [];
+  const files = (known.value?.files ?? []).filter((one) => !isUnwritten({ kind: one.kind, text: textOf(one) }));
   const wanted = route.value.words["file"];
   const file = files.find((one) => one.path === wanted) ?? files[0];
   if (!file) return null;

@@ -6,6 +6,7 @@ import { applied, changedPaths, check, checked, conflicts, deskFault, known, loa
 
 import { t } from "../i18n";
 import { Choice } from "../parts/choice";
+import { ConfigCopy } from "../parts/config-copy";
 import { ConfigTexts, ReadOnly } from "../parts/config-files";
 import { ConfigForms } from "../parts/config-forms";
 import { ConfigHistory } from "../parts/config-history";
@@ -15,7 +16,7 @@ import { WaitingChange } from "../parts/first-run-notice";
 import { Empty, Notice } from "../parts/notice";
 import { amend, refreshStatus, route } from "../state";
 
-const TABS = ["forms", "files", "history"] as const;
+const TABS = ["forms", "files", "history", "backup"] as const;
 type Tab = (typeof TABS)[number];
 
 export function ConfigurationView() {
@@ -54,7 +55,7 @@ export function ConfigurationView() {
       {files && isReviewing && <Review onClose={close} />}
       {files && !isReviewing && (
         <>
-          {files.files.length === 0 && tab !== "history" ? (
+          {files.files.length === 0 && (tab === "forms" || tab === "files") ? (
             <Empty title={t("config.noFile")}>{t("config.noFileText")}</Empty>
           ) : (
             <>
@@ -62,6 +63,7 @@ export function ConfigurationView() {
               {tab === "files" && <ConfigTexts onApply={review} />}
             </>
           )}
+          {tab === "backup" && <ConfigCopy onReview={review} />}
           {tab === "history" && <ConfigHistory canRestore={files.files.some((file) => file.fixed === null)} />}
           <DeskBar onReview={review} />
         </>

@@ -1,5 +1,5 @@
 import { api } from "../api";
-import { asSentence, bytes, count, micros, moment, percent, share, span } from "../format";
+import { asSentence, bytes, count, micros, moment, percent, printable, share, span } from "../format";
 import { t } from "../i18n";
 import { RANGES, type Range, type Series, type Status, type TopTable, type Totals } from "../model";
 import { Doors } from "../parts/doors";
@@ -18,7 +18,7 @@ import { Upstreams } from "../parts/upstreams";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
 import { STEPS_MIN } from "../spans";
-import { range, status, today } from "../state";
+import { may, range, status, today } from "../state";
 
 const COUNTS_EVERY_MS = 4_000;
 const SLOW_EVERY_MS = 15_000;
@@ -104,6 +104,7 @@ export function Overview() {
         <RangeChoice />
       </div>
       <FirstRunNotice />
+      <NewerVersion />
       {status.value?.warnings.map((warning) => (
         <Notice tone="land" key={warning}>
           <p>
@@ -177,5 +178,24 @@ function Colophon({ status }: { status: Status }) {
       {lost > 0 && <span class="lost">{t("overview.lost", { count: lost })}</span>}
       <span>{status.config ? <code>{status.config}</code> : t("overview.builtIn")}</span>
     </footer>
+  );
+}
+
+/** A version that is newer than the one that runs, for those who can install it. */
+function NewerVersion() {
+  const newer = status.value?.newer;
+  if (!newer || !may("administrator")) return null;
+  const words = { version: printable(newer.version), running: status.value?.version ?? "" };
+  return (
+    <Notice tone="land">
+      <p>
+        {t("overview.newer", words)}{" "}
+        {newer.page !== null && (
+          <a href={newer.page} target="_blank" rel="noopener noreferrer">
+            {t("overview.whatIsNew")}
+          </a>
+        )}
+      </p>
+    </Notice>
   );
 }

@@ -64,6 +64,7 @@ mod pixelserv;
 mod privileges;
 mod profiles_by_hand;
 mod programs;
+mod releases;
 mod reload_keeps;
 mod replay;
 mod reproxy;

@@ -31,6 +31,7 @@ use origins::Dialer;
 use policy::Policy;
 use policy_lists::{CountedOverlaps, RulesOrigin, Subscriptions};
 use program_log::{LogPart, part_log};
+use release_notice::ReleaseWatch;
 use resolver::Resolver;
 use start_privileges::PrivilegedStart;
 use state_folder::StateDir;
@@ -64,16 +65,15 @@ pub(super) fn start(
     let (ca, names) = (state.path().join("ca"), Arc::clone(&blocked_names));
     let signer = signer::open(&setup, plan, &ca, launcher, names, tables)?;
     let (trust, drain, tls) = (Arc::<TrustBook>::default(), Drain::new(), ClientTls::new());
-    let resolver = Resolver::start(&plan.resolver_settings(), tls.clone());
-    let resolver = resolver.map_err(|why| cannot(&why))?;
-    let cores = Cores::start(Cores::available()).map_err(|why| cannot(&why))?;
+    let resolver =
+        Resolver::start(&plan.resolver_settings(), tls.clone()).map_err(|why| cannot(&why))?;
     let at_pixel = Arc::new(AtPixel::new(&policy, &trust, &drain));
     let app = Arc::new(RunningApp {
         setup,
         history: ChangeHistory::open(state.path()),
         state,
         privileges,
-        cores: Arc::new(cores),
+        cores: Arc::new(Cores::start(Cores::available()).map_err(|why| cannot(&why))?),
         drain,
         policy,
         at_pixel,
@@ -89,6 +89,7 @@ pub(super) fn start(
         resolver,
         caches: CacheFiles::default(),
         fleet: FleetLive::default(),
+        releases: ReleaseWatch::default(),
         reload_requested: Arc::default(),
         subscriptions: Subscriptions::default(),
         overlaps: CountedOverlaps::default(),
@@ -124,6 +125,7 @@ fn open_all(app: &Arc<RunningApp>, plan: &Plan) -> Result<(), CommandFailure> {
     app.export(plan);
     app.share_live_state(plan);
     app.send_rows(plan);
+    app.follow_releases(plan);
     app.report_lists(plan);
     app.open_admin().map_err(|why| cannot(&why))?;
     // Token, ledger and keys have been made meanwhile.

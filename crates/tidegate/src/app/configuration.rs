@@ -16,7 +16,9 @@ use admin::model::{
 };
 use admin::{ChangeAuthor, ConfigurationFiles, FilesRefusal, SettingsRefusal};
 use command_output::{CommandFailure, ExitReason};
-use config::{EffectTime, FileComplaint, MadeSettings, Plan, SettingDifference, differences};
+use config::{
+    ConfigLanguage, EffectTime, FileComplaint, MadeSettings, Plan, SettingDifference, differences,
+};
 use config_history::{
     EarlierText, EditRule, FileChange, FileInForce, FileKind, FilesInForce, revision,
 };
@@ -46,6 +48,15 @@ impl RunningApp {
     /// Rule for changes of the configuration's own files.
     pub(super) fn edit_rule(&self) -> EditRule {
         self.check_file(&self.plan()).map_or_else(EditRule::Refused, |()| EditRule::Allowed)
+    }
+
+    /// Files that may get another text, the dashboard's among them also before it is there.
+    fn editable_files(&self) -> FilesInForce {
+        let files = self.history.files();
+        // The built-in one and another program's are no files to edit.
+        let takes_settings =
+            files.main().is_some() && self.plan().language() == ConfigLanguage::Own;
+        if takes_settings { files.with_dashboard(self.state.path()) } else { files }
     }
 
     /// Reads texts as a plan, as they would be taken over.
@@ -93,7 +104,7 @@ impl RunningApp {
     }
 
     fn check_drafts(&self, draft: &CheckDraft) -> Result<CheckedDraft, FilesRefusal> {
-        let (running, files) = (self.plan(), self.history.files());
+        let (running, files) = (self.plan(), self.editable_files());
         let drafts = named(&files, &draft.files)?;
         match self.draft_plan(&running, &files, &drafts) {
             Ok(plan) => Ok(self.judge_draft(&running, &plan)),
@@ -112,7 +123,7 @@ impl RunningApp {
         wait: CommitWait,
     ) -> Result<ApplyOutcome, FilesRefusal> {
         self.check_settled()?;
-        let (running, files) = (self.plan(), self.history.files());
+        let (running, files) = (self.plan(), self.editable_files());
         let drafts = named(&files, &wanted.files)?;
         let rule = self.edit_rule();
         let mut changes = Vec::new();
@@ -207,7 +218,7 @@ impl RunningApp {
 impl ConfigurationFiles for ControlHandle {
     fn files(&self) -> ConfigFileList {
         let rule = self.0.edit_rule();
-        let files = self.0.history.files();
+        let files = self.0.editable_files();
         let (fixed, remedy) = match &rule {
             EditRule::Refused(SettingsRefusal::Fixed { why, remedy }) => {
                 (Some(why.to_string()), Some((*remedy).to_owned()))
@@ -227,14 +238,14 @@ impl ConfigurationFiles for ControlHandle {
     }
 
     fn replay(&self, draft: &ReplayDraft, since_ms: u64) -> Result<ReplayOutcome, FilesRefusal> {
-        let (running, files) = (self.0.plan(), self.0.history.files());
+        let (running, files) = (self.0.plan(), self.0.editable_files());
         let drafts = named(&files, &draft.files)?;
         let plan = self.0.draft_plan(&running, &files, &drafts)?;
         Ok(self.0.replay_plan(&plan, since_ms)?)
     }
 
     fn edit(&self, draft: &EditDraft) -> Result<EditedDraft, FilesRefusal> {
-        config_history::edit_drafts(&self.0.history.files(), draft)
+        config_history::edit_drafts(&self.0.editable_files(), draft)
     }
 
     fn apply(

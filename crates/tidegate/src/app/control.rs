@@ -3,8 +3,8 @@
 use super::reload::size;
 use super::{RunningApp, RunningDoors, cache_index, stores, why};
 use admin::model::{
-    self, ConfigText, DnsCacheInfo, ListInfo, ListUpdateOutcome, ListenerInfo, ReloadOutcome,
-    ReplayOutcome, SettingEdit, UpdateRequest, UpdatedList, UpstreamInfo,
+    self, ConfigText, DnsCacheInfo, ListInfo, ListUpdateOutcome, ListenerInfo, NewerVersion,
+    ReloadOutcome, ReplayOutcome, SettingEdit, UpdateRequest, UpdatedList, UpstreamInfo,
 };
 use admin::{
     ChangeAuthor, ControlRefusal, DnsCachePurge, ListChange, NotReady, OverrideKey, PoolChange,
@@ -78,6 +78,10 @@ impl ProgramControl for ControlHandle {
             privileges: app.privileges.held.to_string(),
             ca_fingerprint: app.signer.ca().map(|ca| ca.fingerprint_text()),
             warnings: app.warnings().into_iter().chain(app.signer.warnings(now)).collect(),
+            newer: app
+                .releases
+                .newer()
+                .map(|it| NewerVersion { version: it.version, page: it.page }),
             fleet: app.fleet_name(),
         }
     }

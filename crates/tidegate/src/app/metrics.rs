@@ -66,7 +66,10 @@ pub(super) fn collectors(app: &RunningApp) -> Vec<Arc<dyn Collector>> {
     let upstreams = UpstreamFigures(own.resolver.upstreams.clone());
     let pools = app.pools().into_iter().map(pool_row).collect();
     let mut all: Vec<Arc<dyn Collector>> = vec![
-        Arc::new(BuildFacts { version: env!("CARGO_PKG_VERSION") }),
+        Arc::new(BuildFacts {
+            version: env!("CARGO_PKG_VERSION"),
+            newer: app.releases.newer().map(|it| it.version),
+        }),
         Arc::new(ProcessFigures::read(app.started.unix_ms)),
         Arc::new(app.reloads.figures()),
         Arc::new(own),

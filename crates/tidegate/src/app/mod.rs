@@ -5,7 +5,6 @@
 
 mod admin_listeners;
 mod admin_moves;
-pub(crate) mod allocator;
 pub(crate) mod block_page;
 mod blocked_tunnels;
 mod build;
@@ -121,6 +120,8 @@ pub(crate) struct RunningApp {
     caches: CacheFiles,
     /// State that is shared with other machines.
     fleet: FleetLive,
+    /// Notice of newer versions.
+    releases: release_notice::ReleaseWatch,
     /// Told when something inside the program wants a reload: a list that was fetched.
     reload_requested: Arc<Notify>,
     subscriptions: Subscriptions,

@@ -106,6 +106,7 @@ impl RunningApp {
         self.export(&running.plan);
         self.share_live_state(&running.plan);
         self.send_rows(&running.plan);
+        self.follow_releases(&running.plan);
         let (lists, rules) = self.swap(policy, before);
         // Files are opened anew by every reload.
         log_sink::reopen_all();

@@ -1,4 +1,5 @@
-//! The way to the OpenTelemetry collector, by our own client, and the figures for it.
+//! The ways out that no request takes: to the OpenTelemetry collector, by our own client, and to
+//! where releases are told.
 //!
 //! Called by `build` once doors are open, by `reload`, and at the end.
 
@@ -70,6 +71,14 @@ impl RunningApp {
         };
         if let Err(why) = ::telemetry::apply(&plan.file.telemetry, &wiring) {
             self.note_problem(format!("nothing is exported by OTLP: {why}"));
+        }
+    }
+
+    /// Has the latest release asked for as this plan says from now on.
+    pub(super) fn follow_releases(&self, plan: &Plan) {
+        let version = env!("CARGO_PKG_VERSION");
+        if let Err(why) = self.releases.follow(&plan.file.updates, self.dialer(), version) {
+            self.note_problem(format!("nobody asks for the latest release: {why}"));
         }
     }
 }

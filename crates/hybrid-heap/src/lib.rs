@@ -4,7 +4,7 @@
 //! Large ones (pieces of bodies, tables, files that are read) it keeps in pages of half a MiB and
 //! more, for each thread and size its own, and their holes came to three times what was in use.
 //! Which one a block is of is told by its size, which is known when it is freed (docs/adr/0010).
-//! Used by the whole program.
+//! It is the binary's alone, which calls [`begin`] before anything else.
 
 #![allow(unsafe_code, reason = "an allocator is unsafe to write; see each SAFETY")]
 
@@ -16,8 +16,8 @@ use std::ptr::{copy_nonoverlapping, null_mut};
 /// blocks from here on, and those alone, a mapping of their own.
 const LARGE_BYTES: usize = if cfg!(target_env = "gnu") { 8 << 10 } else { 128 << 10 };
 
-/// See the module.
-pub(crate) struct HybridHeap;
+/// Allocator of the program: blocks are one of two allocators', by their size.
+pub struct HybridHeap;
 
 const fn is_large(layout: Layout) -> bool {
     layout.size() >= LARGE_BYTES
@@ -87,7 +87,7 @@ const MAPPED_BYTES: libc::c_int = 1 << 20;
 /// Says how the system's allocator is to keep large blocks: in one heap for two cores, for what one
 /// has free, another cannot use; and the largest by themselves, for left alone it keeps blocks of
 /// up to 32 MiB in the heap once one of that size was freed. Called first of all.
-pub(crate) fn begin() {
+pub fn begin() {
     #[cfg(target_env = "gnu")]
     {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
