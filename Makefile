@@ -7,7 +7,7 @@ CARGO ?= cargo
 # Debian packages that the tests use as clients, servers and browsers.
 TEST_PACKAGES := g++ dnsutils knot-dnsutils dnsperf curl openssl nginx-light chromium libnss3-tools \
 	haproxy caddy iproute2 procps python3 litmus ipset nftables php-fpm apache2-utils valgrind faketime goaccess \
-	systemd adduser man-db shellcheck logrotate redis-server redis-tools postgresql
+	systemd adduser man-db shellcheck logrotate redis-server redis-tools postgresql clickhouse-server
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # Debian's peers and load generators of the benchmarks.

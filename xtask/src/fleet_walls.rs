@@ -16,12 +16,12 @@ pub(crate) const FLEET_LIVE: Wall = system(
     &[HTTP],
 );
 
-/// So does that of the database.
+/// So does that of PostgreSQL; ClickHouse is asked by our own.
 pub(crate) const FLEET_ROWS: Wall = system(
     "fleet-rows",
     "crates/fleet-rows",
-    &["vocab", "settings", "back-off", "ledger", "transport"],
-    &[HTTP, TLS],
+    &["vocab", "settings", "back-off", "ledger", "transport", "fetch", "origins"],
+    &[TLS],
 );
 
 pub(crate) const FLEET_EDGE: Wall = system(

@@ -1,4 +1,4 @@
-//! Rows a second from a request log into a PostgreSQL: `send_rows URL ROWS`.
+//! Rows a second from a request log into a PostgreSQL or ClickHouse: `send_rows URL ROWS`.
 //!
 //! Fills a log first, then sends all of it, so that what is measured is the sending alone. Prints
 //! the time from the start of the sender to the last row. How it is used is in
@@ -7,6 +7,8 @@
 
 use fleet_rows::{FleetRows, RowSettings, RowWiring};
 use ledger::{EventSubject, Ledger, RequestEvent, RuleTexts};
+use origins::Dialer;
+use resolver::{Resolver, ResolverSettings};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -37,7 +39,10 @@ fn main() {
     let settings = RowSettings { url, sample, backlog: 1_000_000_000, ..RowSettings::default() };
     let edge = format!("bench-{}", std::process::id());
     let (ledger_handle, tls) = (ledger.clone(), ClientTls::new());
-    let wiring = RowWiring { edge, version: "bench", started_ms: 0, ledger: ledger_handle, tls };
+    let resolver = Resolver::start(&ResolverSettings::default(), tls.clone()).unwrap();
+    let dialer = Dialer::new(resolver, tls.clone());
+    let wiring =
+        RowWiring { edge, version: "bench", started_ms: 0, ledger: ledger_handle, tls, dialer };
     let begun = Instant::now();
     let sender = FleetRows::start(&settings, wiring).unwrap();
     while sender.figures().sent < rows as u64 {

@@ -1,12 +1,11 @@
-//! One connection to the database, with bounds of time on everything.
+//! One connection to PostgreSQL, with bounds of time on everything.
 
 use crate::failure::DatabaseFailure;
-use crate::settings::RowSettings;
 use crate::tls::DatabaseTls;
 use std::future::Future;
 use std::time::Duration;
 use tokio::task::JoinHandle;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Config};
 
 /// Time in which a connection is made, for each address of the host.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
@@ -30,12 +29,8 @@ impl Drop for DatabaseConnection {
 
 impl DatabaseConnection {
     /// Connects within bounds.
-    pub(crate) async fn open(
-        settings: &RowSettings,
-        tls: &DatabaseTls,
-    ) -> Result<Self, DatabaseFailure> {
-        let config = settings.database();
-        let mut config = config.map_err(|why| DatabaseFailure::Refused(why.to_string()))?;
+    pub(crate) async fn open(config: &Config, tls: &DatabaseTls) -> Result<Self, DatabaseFailure> {
+        let mut config = config.clone();
         config.application_name("tidegate").connect_timeout(CONNECT_MAX).tcp_user_timeout(STEP_MAX);
         in_time(async {
             let (client, connection) = config.connect(tls.clone()).await?;

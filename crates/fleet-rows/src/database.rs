@@ -1,113 +1,71 @@
-//! The database as the sender sees it: joined, then given rows and minutes.
+//! The database as the sender sees it: joined, then given rows and minutes, whichever it is.
 //!
-//! How far an edge has come stands in its row of `tidegate.edges` and is moved in the transaction
-//! that stores the rows: both are there or neither is, whatever ends this process, the connection
-//! or the database. Called by [`crate::sender`].
+//! Called by [`crate::sender`].
 
-use crate::connection::{DatabaseConnection, in_time};
-use crate::days::DAY_MS;
+use crate::clickhouse::ClickHouseTables;
 use crate::failure::DatabaseFailure;
-use crate::row_form::{COLUMNS, RowForm, TYPES, moment};
-use crate::schema::{self, KnownPartitions, SplitTable};
+use crate::postgres::PostgresTables;
+use crate::row_step::{EdgeFacts, EdgePosition, RowStep};
 use crate::settings::RowSettings;
+use crate::target::RowTarget;
 use crate::tls::DatabaseTls;
-use ledger::{FollowPlace, LogRow, MinuteCount};
-use std::pin::pin;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio_postgres::Statement;
-use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use ledger::MinuteCount;
+use origins::Dialer;
+use std::fmt;
+use std::time::Duration;
 
-/// Facts that an edge tells of itself.
-#[derive(Clone, Debug)]
-pub(crate) struct EdgeFacts {
-    pub(crate) edge: String,
-    pub(crate) version: &'static str,
-    pub(crate) started_ms: u64,
-    pub(crate) sample: u32,
+/// Ways to a database.
+#[derive(Clone)]
+pub(crate) struct DatabaseWays {
+    /// TLS with PostgreSQL.
+    pub(crate) tls: DatabaseTls,
+    /// Connections to ClickHouse.
+    pub(crate) dialer: Dialer,
 }
 
-/// Position that an edge has come to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct EdgePosition {
-    /// In its request log.
-    pub(crate) place: FollowPlace,
-    /// In its counts by the minute.
-    pub(crate) minute: u64,
-}
-
-/// Rows to be stored, and the step along the log that they stand for.
-pub(crate) struct RowStep<'r> {
-    pub(crate) rows: &'r [LogRow],
-    pub(crate) from: FollowPlace,
-    pub(crate) to: FollowPlace,
-    pub(crate) dropped: u64,
-    /// Rows of the log behind it.
-    pub(crate) waiting: u64,
-    pub(crate) way: CopyWay,
-}
-
-/// Way of rows into their table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CopyWay {
-    /// Straight, which takes none that is there already.
-    Straight,
-    /// Through a table of this connection's own, so that those are passed over.
-    Aside,
+impl fmt::Debug for DatabaseWays {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DatabaseWays").finish_non_exhaustive()
+    }
 }
 
 /// A joined database.
-pub(crate) struct RowDatabase {
-    connection: DatabaseConnection,
-    partitions: KnownPartitions,
-    facts: EdgeFacts,
-    straight: Statement,
-    aside: Statement,
-    insert: Statement,
-    advance: Statement,
-    minutes: Statement,
-    heartbeat: Statement,
+pub(crate) enum RowDatabase {
+    Postgres(Box<PostgresTables>),
+    ClickHouse(ClickHouseTables),
 }
+
+/// Time in which rows gather, once the log was followed to its end.
+const GATHER: Duration = Duration::from_millis(250);
+/// The same for ClickHouse, which makes a file of every insert and joins files afterwards.
+const GATHER_FILES: Duration = Duration::from_secs(5);
 
 impl RowDatabase {
     /// Connects, makes what is missing, and finds how far this edge has come.
     pub(crate) async fn join(
         settings: &RowSettings,
-        tls: &DatabaseTls,
+        ways: &DatabaseWays,
         facts: EdgeFacts,
     ) -> Result<(Self, EdgePosition), DatabaseFailure> {
-        let mut connection = DatabaseConnection::open(settings, tls).await?;
-        in_time(schema::bring_about(&mut connection.client)).await?;
-        in_time(async {
-            let client = &connection.client;
-            let (version, started) = (facts.version, moment(facts.started_ms));
-            let sample = i32::try_from(facts.sample).unwrap_or(i32::MAX);
-            let join = "INSERT INTO tidegate.edges (edge, version, started, seen, sample)
-                VALUES ($1, $2, $3, now(), $4)
-                ON CONFLICT (edge) DO UPDATE SET version = $2, started = $3, seen = now(), sample = $4
-                RETURNING sequence, sequence_at, minute";
-            let found = client.query_one(join, &[&facts.edge, &version, &started, &sample]).await?;
-            let position = position(&found)?;
-            client
-                .batch_execute(
-                    "CREATE TEMPORARY TABLE incoming_requests
-                         (LIKE tidegate.requests INCLUDING DEFAULTS) ON COMMIT DELETE ROWS",
-                )
-                .await?;
-            let copy = |table| format!("COPY {table} ({COLUMNS}) FROM STDIN (FORMAT binary)");
-            let joined = Self {
-                straight: client.prepare(&copy("tidegate.requests")).await?,
-                aside: client.prepare(&copy("incoming_requests")).await?,
-                insert: client.prepare(&insert()).await?,
-                advance: client.prepare(ADVANCE).await?,
-                minutes: client.prepare(MINUTES).await?,
-                heartbeat: client.prepare(HEARTBEAT).await?,
-                connection,
-                partitions: KnownPartitions::default(),
-                facts,
-            };
-            Ok((joined, position))
-        })
-        .await
+        match settings.target().map_err(|why| DatabaseFailure::Refused(why.to_string()))? {
+            RowTarget::Postgres(config) => {
+                let (tables, place) = PostgresTables::join(&config, &ways.tls, facts).await?;
+                Ok((Self::Postgres(Box::new(tables)), place))
+            }
+            RowTarget::ClickHouse(address) => {
+                let (tables, place) =
+                    ClickHouseTables::join(&address, ways.dialer.clone(), facts).await?;
+                Ok((Self::ClickHouse(tables), place))
+            }
+        }
+    }
+
+    /// Time in which rows gather for one step.
+    pub(crate) const fn gather(&self) -> Duration {
+        match self {
+            Self::Postgres(_) => GATHER,
+            Self::ClickHouse(_) => GATHER_FILES,
+        }
     }
 
     /// Makes partitions ahead, and drops those past their time.
@@ -116,58 +74,18 @@ impl RowDatabase {
         settings: &RowSettings,
         now_ms: u64,
     ) -> Result<(), DatabaseFailure> {
-        let (client, known) = (&mut self.connection.client, &mut self.partitions);
-        in_time(async {
-            for (table, keep) in [
-                (SplitTable::Requests, settings.keep.0.0),
-                (SplitTable::Minutes, settings.keep_minutes.0.0),
-            ] {
-                let ahead = schema::moments_ahead(now_ms);
-                schema::make_partitions(client, known, table, ahead).await?;
-                schema::drop_partitions(client, known, table, before(now_ms, keep)).await?;
-            }
-            Ok(())
-        })
-        .await
+        match self {
+            Self::Postgres(tables) => tables.keep_partitions(settings, now_ms).await,
+            Self::ClickHouse(tables) => tables.drop_partitions(settings, now_ms).await,
+        }
     }
 
-    /// Stores rows and moves on, or does neither.
+    /// Stores rows and moves on.
     pub(crate) async fn store(&mut self, step: &RowStep<'_>) -> Result<(), DatabaseFailure> {
-        in_time(async {
-            let moments = step.rows.iter().map(|row| row.at_ms / DAY_MS * DAY_MS);
-            let (client, known) = (&mut self.connection.client, &mut self.partitions);
-            schema::make_partitions(client, known, SplitTable::Requests, moments).await?;
-            let transaction = client.transaction().await?;
-            if !step.rows.is_empty() {
-                let copy = match step.way {
-                    CopyWay::Straight => &self.straight,
-                    CopyWay::Aside => &self.aside,
-                };
-                let sink = transaction.copy_in(copy).await?;
-                let mut writer = pin!(BinaryCopyInWriter::new(sink, &TYPES));
-                for row in step.rows {
-                    let form = RowForm::of(row, &self.facts.edge, self.facts.sample);
-                    writer.as_mut().write(&form.values()).await?;
-                }
-                writer.finish().await?;
-                if step.way == CopyWay::Aside {
-                    transaction.execute(&self.insert, &[]).await?;
-                }
-            }
-            let at = (step.to.at_ms > 0).then(|| moment(step.to.at_ms));
-            let (from, to) = (step.from.row.cast_signed(), step.to.row.cast_signed());
-            let [dropped, waiting] = [step.dropped, step.waiting].map(u64::cast_signed);
-            let edge = &self.facts.edge;
-            let moved = transaction
-                .execute(&self.advance, &[edge, &from, &to, &at, &dropped, &waiting])
-                .await?;
-            if moved != 1 {
-                return Err(DatabaseFailure::Moved);
-            }
-            transaction.commit().await?;
-            Ok(())
-        })
-        .await
+        match self {
+            Self::Postgres(tables) => tables.store(step).await,
+            Self::ClickHouse(tables) => tables.store(step).await,
+        }
     }
 
     /// Stores counts by the minute, each as the largest that was sent, and says that the edge is
@@ -178,73 +96,9 @@ impl RowDatabase {
         minute: u64,
         waiting: u64,
     ) -> Result<(), DatabaseFailure> {
-        in_time(async {
-            let moments = counts.iter().map(|count| count.minute * 60_000 / DAY_MS * DAY_MS);
-            let (client, known) = (&mut self.connection.client, &mut self.partitions);
-            schema::make_partitions(client, known, SplitTable::Minutes, moments).await?;
-            let transaction = client.transaction().await?;
-            let edge = &self.facts.edge;
-            if !counts.is_empty() {
-                let column = |of: fn(&MinuteCount) -> &'static str| -> Vec<&'static str> {
-                    counts.iter().map(of).collect()
-                };
-                let minutes: Vec<SystemTime> =
-                    counts.iter().map(|it| moment(it.minute * 60_000)).collect();
-                let doors = column(|it| it.door.as_str());
-                let actions = column(|it| it.action.as_str());
-                let sources = column(|it| it.source.as_str());
-                let requests: Vec<i64> = counts.iter().map(|it| it.count.cast_signed()).collect();
-                transaction
-                    .execute(
-                        &self.minutes,
-                        &[edge, &minutes, &doors, &actions, &sources, &requests],
-                    )
-                    .await?;
-            }
-            let (minute, waiting) = (minute.cast_signed(), waiting.cast_signed());
-            transaction.execute(&self.heartbeat, &[edge, &minute, &waiting]).await?;
-            transaction.commit().await?;
-            Ok(())
-        })
-        .await
+        match self {
+            Self::Postgres(tables) => tables.beat(counts, minute, waiting).await,
+            Self::ClickHouse(tables) => tables.beat(counts, minute, waiting).await,
+        }
     }
-}
-
-/// Moves an edge on, if it is where it is thought to be.
-const ADVANCE: &str = "UPDATE tidegate.edges
-    SET sequence = $3, sequence_at = $4, dropped = dropped + $5, waiting = $6,
-    seen = now()
-    WHERE edge = $1 AND sequence = $2";
-
-/// Counts by the minute only grow: sent twice, or in another order, the largest is right.
-const MINUTES: &str = "INSERT INTO tidegate.minutes AS held
-        (edge, minute, door, action, source, requests)
-    SELECT $1, * FROM unnest($2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::bigint[])
-    ON CONFLICT (minute, edge, door, action, source) DO UPDATE
-    SET requests = excluded.requests WHERE held.requests < excluded.requests";
-
-const HEARTBEAT: &str =
-    "UPDATE tidegate.edges SET seen = now(), minute = $2, waiting = $3 WHERE edge = $1";
-
-fn insert() -> String {
-    format!(
-        "INSERT INTO tidegate.requests ({COLUMNS}) SELECT {COLUMNS} FROM incoming_requests
-         ON CONFLICT DO NOTHING"
-    )
-}
-
-fn position(row: &tokio_postgres::Row) -> Result<EdgePosition, DatabaseFailure> {
-    let at: Option<SystemTime> = row.try_get(1)?;
-    let at_ms = at.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-    let at_ms = at_ms.map_or(0, |it| u64::try_from(it.as_millis()).unwrap_or(0));
-    let number = |column: usize| row.try_get::<_, i64>(column);
-    Ok(EdgePosition {
-        place: FollowPlace { row: number(0)?.max(0).cast_unsigned(), at_ms },
-        minute: number(2)?.max(0).cast_unsigned(),
-    })
-}
-
-/// The moment before which nothing is kept.
-pub(crate) fn before(now_ms: u64, keep: Duration) -> u64 {
-    now_ms.saturating_sub(u64::try_from(keep.as_millis()).unwrap_or(u64::MAX))
 }

@@ -1,19 +1,24 @@
 //! The handle: rows are sent from its start until it is stopped, and asked back through it.
 
+use crate::clickhouse_client::ClickHouseClient;
+use crate::clickhouse_questions;
 use crate::connection::DatabaseConnection;
-use crate::database::EdgeFacts;
+use crate::database::DatabaseWays;
 use crate::failure::DatabaseFailure;
 use crate::figures::{RowFigures, SenderFigures};
 use crate::question::{EdgeRow, MinutePoint, MinuteQuestion, ask_edges, ask_minutes};
+use crate::row_step::EdgeFacts;
 use crate::sender::{RowSender, now_ms};
 use crate::settings::RowSettings;
+use crate::target::RowTarget;
 use crate::tls::DatabaseTls;
 use ledger::Ledger;
+use origins::Dialer;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::watch;
 use transport::ClientTls;
 
@@ -21,7 +26,7 @@ use transport::ClientTls;
 const QUESTION_MAX: Duration = Duration::from_secs(10);
 
 /// Parts of the program that the sender needs.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct RowWiring {
     /// Name of this edge.
     pub edge: String,
@@ -33,6 +38,8 @@ pub struct RowWiring {
     pub ledger: Ledger,
     /// TLS with the database, and the authorities that it trusts.
     pub tls: ClientTls,
+    /// Connections that are made over that.
+    pub dialer: Dialer,
 }
 
 /// Rows on their way to the database.
@@ -40,7 +47,7 @@ pub struct RowWiring {
 pub struct FleetRows {
     settings: RowSettings,
     edge: String,
-    tls: ClientTls,
+    ways: DatabaseWays,
     ledger: Ledger,
     figures: Arc<SenderFigures>,
     stop: watch::Sender<bool>,
@@ -54,22 +61,26 @@ impl FleetRows {
     /// # Errors
     /// There is no thread.
     pub fn start(settings: &RowSettings, wiring: RowWiring) -> io::Result<Self> {
-        let RowWiring { edge, version, started_ms, ledger, tls } = wiring;
+        let RowWiring { edge, version, started_ms, ledger, tls, dialer } = wiring;
+        let ways = DatabaseWays { tls: DatabaseTls(tls), dialer };
         let figures = Arc::new(SenderFigures::default());
         let facts = EdgeFacts { edge: edge.clone(), version, started_ms, sample: settings.sample };
         let sender = RowSender {
             settings: settings.clone(),
             facts,
-            tls: DatabaseTls(tls.clone()),
+            ways: ways.clone(),
             ledger: ledger.clone(),
             figures: Arc::clone(&figures),
         };
         let (stop, stopped) = watch::channel(false);
-        let runtime = one_thread()?;
-        let thread = std::thread::Builder::new()
-            .name("fleet-rows".into())
-            .spawn(move || runtime.block_on(sender.run(stopped)))?;
-        Ok(Self { settings: settings.clone(), edge, tls, ledger, figures, stop, thread })
+        let thread =
+            std::thread::Builder::new().name("fleet-rows".into()).spawn(
+                move || match one_thread() {
+                    Ok(runtime) => runtime.block_on(sender.run(stopped)),
+                    Err(why) => log::error!(target: "logs", "fleet.rows: nothing is sent: {why}"),
+                },
+            )?;
+        Ok(Self { settings: settings.clone(), edge, ways, ledger, figures, stop, thread })
     }
 
     /// `true` if these settings, under this name, are in force.
@@ -98,7 +109,7 @@ impl FleetRows {
 
     /// Asks the database, from threads that may wait for it.
     pub fn questions(&self) -> RowQuestions {
-        RowQuestions { settings: self.settings.clone(), tls: DatabaseTls(self.tls.clone()) }
+        RowQuestions { settings: self.settings.clone(), ways: self.ways.clone() }
     }
 }
 
@@ -106,7 +117,7 @@ impl FleetRows {
 #[derive(Clone, Debug)]
 pub struct RowQuestions {
     settings: RowSettings,
-    tls: DatabaseTls,
+    ways: DatabaseWays,
 }
 
 impl RowQuestions {
@@ -115,7 +126,10 @@ impl RowQuestions {
     /// # Errors
     /// The database is away, or refuses.
     pub fn edges(&self) -> Result<Vec<EdgeRow>, DatabaseFailure> {
-        self.ask(async |connection| ask_edges(&connection.client).await)
+        self.ask(async |database| match database {
+            AskedDatabase::Postgres(it) => ask_edges(&it.client).await,
+            AskedDatabase::ClickHouse(it) => clickhouse_questions::ask_edges(it).await,
+        })
     }
 
     /// Requests over time, of all edges or one. Blocks its thread.
@@ -123,24 +137,46 @@ impl RowQuestions {
     /// # Errors
     /// The database is away, or refuses.
     pub fn minutes(&self, question: &MinuteQuestion) -> Result<Vec<MinutePoint>, DatabaseFailure> {
-        self.ask(async |connection| ask_minutes(&connection.client, question).await)
+        self.ask(async |database| match database {
+            AskedDatabase::Postgres(it) => ask_minutes(&it.client, question).await,
+            AskedDatabase::ClickHouse(it) => clickhouse_questions::ask_minutes(it, question).await,
+        })
     }
 
     fn ask<T>(
         &self,
-        question: impl AsyncFnOnce(&DatabaseConnection) -> Result<T, DatabaseFailure>,
+        question: impl AsyncFnOnce(&AskedDatabase) -> Result<T, DatabaseFailure>,
     ) -> Result<T, DatabaseFailure> {
         let runtime = one_thread().map_err(|why| DatabaseFailure::Lost(why.to_string()))?;
         runtime.block_on(async {
             let asked = async {
-                let connection = DatabaseConnection::open(&self.settings, &self.tls).await?;
-                question(&connection).await
+                let database = AskedDatabase::open(&self.settings, &self.ways).await?;
+                question(&database).await
             };
             tokio::time::timeout(QUESTION_MAX, asked).await.unwrap_or(Err(DatabaseFailure::Silent))
         })
     }
 }
 
-fn one_thread() -> io::Result<Runtime> {
-    Builder::new_current_thread().enable_all().build()
+/// A database that is asked.
+enum AskedDatabase {
+    Postgres(DatabaseConnection),
+    ClickHouse(ClickHouseClient),
+}
+
+impl AskedDatabase {
+    async fn open(settings: &RowSettings, ways: &DatabaseWays) -> Result<Self, DatabaseFailure> {
+        match settings.target().map_err(|why| DatabaseFailure::Refused(why.to_string()))? {
+            RowTarget::Postgres(config) => {
+                DatabaseConnection::open(&config, &ways.tls).await.map(Self::Postgres)
+            }
+            RowTarget::ClickHouse(address) => {
+                ClickHouseClient::new(&address, ways.dialer.clone()).map(Self::ClickHouse)
+            }
+        }
+    }
+}
+
+fn one_thread() -> io::Result<LocalRuntime> {
+    Builder::new_current_thread().enable_all().build_local(LocalOptions::default())
 }

@@ -1,4 +1,4 @@
-//! Questions to the database: its edges, and requests over time.
+//! Questions to PostgreSQL: its edges, and requests over time.
 
 use crate::connection::in_time;
 use crate::failure::DatabaseFailure;
@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio_postgres::{Client, Row};
 
 /// Edges that are told at most.
-const EDGES_MAX: i64 = 2_000;
+pub(crate) const EDGES_MAX: i64 = 2_000;
 /// Whole minutes over which requests per minute are counted.
 pub const RATE_MINUTES: u32 = 10;
 

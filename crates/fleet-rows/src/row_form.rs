@@ -1,9 +1,10 @@
-//! A row of the request log as a row of the table `tidegate.requests`.
+//! A row of the request log as a row of the table `requests`.
 //!
 //! The words are those of the API. A text without the one character that PostgreSQL stores in none:
 //! a request with a NUL in its address must not keep all others from being sent.
 
 use ledger::{LogRow, RowCause};
+use serde::Serialize;
 use std::borrow::Cow;
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -37,7 +38,9 @@ pub(crate) const TYPES: [Type; 18] = [
 ];
 
 /// A row's values.
+#[derive(Serialize)]
 pub(crate) struct RowForm<'r> {
+    #[serde(skip)]
     at: SystemTime,
     edge: &'r str,
     sequence: i64,

@@ -1,7 +1,7 @@
-//! The tables in the database: made and brought forward by version, partitions ahead of time.
+//! The tables in PostgreSQL: made and brought forward by version, partitions ahead of time.
 //!
 //! Any edge may be the first: whoever makes or changes a table holds the advisory lock
-//! [`SCHEMA_LOCK`] until the end of its transaction. Called by [`crate::database`].
+//! [`SCHEMA_LOCK`] until the end of its transaction. Called by [`crate::postgres`].
 
 use crate::days::{DAY_MS, PartitionSpan, TablePartition};
 use crate::failure::DatabaseFailure;

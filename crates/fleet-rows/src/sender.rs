@@ -4,13 +4,13 @@
 //! while the database is away, under the log's own bounds and those of `backlog`. Started and
 //! stopped by [`crate::FleetRows`].
 
-use crate::database::{CopyWay, EdgeFacts, EdgePosition, RowDatabase, RowStep, before};
+use crate::database::{DatabaseWays, RowDatabase};
 use crate::days::DAY_MS;
 use crate::failure::DatabaseFailure;
 use crate::figures::SenderFigures;
+use crate::row_step::{CopyWay, EdgeFacts, EdgePosition, RowStep, before};
 use crate::sample::RowSample;
 use crate::settings::RowSettings;
-use crate::tls::DatabaseTls;
 use back_off::BackOff;
 use ledger::{FollowBounds, FollowPlace, Ledger, LogRow, MinuteCount};
 use std::convert::Infallible;
@@ -27,8 +27,6 @@ const STEP_BYTES: usize = 4 << 20;
 const LOOK_ROWS: usize = 65_536;
 /// Rows that may be looked at without the place being stored, where none of them is wanted.
 const PLACE_EVERY: u64 = 50_000;
-/// Time in which rows gather, once the log was followed to its end.
-const GATHER: Duration = Duration::from_millis(250);
 /// Time between two sendings of counts by the minute, and between two looks at partitions.
 const BEAT: Duration = Duration::from_secs(10);
 const PARTITIONS: Duration = Duration::from_hours(1);
@@ -48,7 +46,7 @@ const MOVED_PAUSE: Duration = Duration::from_mins(1);
 pub(crate) struct RowSender {
     pub(crate) settings: RowSettings,
     pub(crate) facts: EdgeFacts,
-    pub(crate) tls: DatabaseTls,
+    pub(crate) ways: DatabaseWays,
     pub(crate) ledger: Ledger,
     pub(crate) figures: Arc<SenderFigures>,
 }
@@ -112,7 +110,7 @@ impl RowSender {
 
     /// Joins the database and sends until something fails.
     async fn session(&self, back_off: &mut BackOff) -> Result<Infallible, DatabaseFailure> {
-        let joined = RowDatabase::join(&self.settings, &self.tls, self.facts.clone()).await?;
+        let joined = RowDatabase::join(&self.settings, &self.ways, self.facts.clone()).await?;
         let (database, stored) = joined;
         let mut session = SendSession {
             sender: self,
@@ -142,7 +140,7 @@ impl RowSender {
             }
             self.figures.joined();
             back_off.reset();
-            let gathered = Instant::now() + GATHER;
+            let gathered = Instant::now() + session.database.gather();
             tokio::select! {
                 () = tokio::time::sleep_until(beat_at) => {}
                 Ok(()) = newest.changed(), if self.settings.sample > 0 => {

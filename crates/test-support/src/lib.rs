@@ -6,6 +6,7 @@
 // Tests stop at the first surprise.
 #![allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 
+mod clickhouse_server;
 mod door_parts;
 mod http_answer;
 mod one_text;
@@ -15,6 +16,7 @@ mod redis_server;
 mod scratch;
 mod scripted_origin;
 
+pub use clickhouse_server::ClickHouseServer;
 pub use door_parts::{blocking, open_ledger};
 pub use http_answer::HttpAnswer;
 pub use one_text::{OneText, route_lines};

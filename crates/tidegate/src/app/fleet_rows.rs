@@ -13,6 +13,7 @@ use fleet_rows::{
     DatabaseLink, EdgeRow, FleetRows, MinuteQuestion, RATE_MINUTES, RowFigures, RowQuestions,
     RowSettings, RowWiring,
 };
+use origins::Dialer;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -69,6 +70,7 @@ impl RunningApp {
             version: env!("CARGO_PKG_VERSION"),
             started_ms: self.started.unix_ms,
             ledger: self.ledger.clone(),
+            dialer: Dialer::new(self.resolver.clone(), tls.clone()),
             tls,
         };
         FleetRows::start(settings, wiring)

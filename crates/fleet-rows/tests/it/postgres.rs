@@ -1,99 +1,12 @@
 //! Rows in a real PostgreSQL, which is stopped, killed, frozen and filled with the unexpected.
-#![allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 
-use fleet_rows::{DatabaseLink, FleetRows, MinuteQuestion, RowFigures, RowSettings, RowWiring};
-use ledger::{EventSubject, Ledger, RequestEvent};
+use crate::edge::{DAY_MS, Edge, event, now};
+use fleet_rows::{DatabaseLink, MinuteQuestion};
+use ledger::{EventSubject, RequestEvent};
 use std::time::Duration;
 use test_support::{PostgresServer, ScratchFolder, open_ledger, until};
 use transport::ClientTls;
-use vocab::{Action, Caching, Cause, Door, Name, Now, RequestKind, Source};
-
-const DAY_MS: u64 = 86_400_000;
-
-fn now() -> Now {
-    transport::clock::now()
-}
-
-fn event(name: &str, at: Now) -> RequestEvent {
-    RequestEvent {
-        at,
-        duration_us: 41,
-        door: Door::Dns,
-        client: "192.168.1.77".parse().unwrap(),
-        kind: RequestKind::Lookup(1),
-        subject: EventSubject::name(Name::from_lowercase(name).unwrap()),
-        action: Action::Pass,
-        cause: Cause::NoRule,
-        source: Source::Cache,
-        caching: Caching::NONE,
-        status: 0,
-        bytes: 120,
-    }
-}
-
-/// An edge: a request log and its sender.
-struct Edge {
-    name: &'static str,
-    /// Where the log is.
-    folder: ScratchFolder,
-    ledger: Ledger,
-    settings: RowSettings,
-    sender: Option<FleetRows>,
-}
-
-impl Edge {
-    fn new(name: &'static str, server: &PostgresServer) -> Self {
-        let folder = ScratchFolder::new();
-        let ledger = open_ledger(folder.path());
-        let settings = RowSettings { url: server.url(), sample: 1, ..RowSettings::default() };
-        Self { name, folder, ledger, settings, sender: None }
-    }
-
-    fn started(name: &'static str, server: &PostgresServer) -> Self {
-        let mut edge = Self::new(name, server);
-        edge.start();
-        edge
-    }
-
-    fn start(&mut self) {
-        self.start_trusting(ClientTls::new());
-    }
-
-    fn start_trusting(&mut self, tls: ClientTls) {
-        let wiring = RowWiring {
-            edge: self.name.into(),
-            version: "1.2.3",
-            started_ms: now().unix_ms,
-            ledger: self.ledger.clone(),
-            tls,
-        };
-        assert_eq!(self.settings.check(), []);
-        self.sender = Some(FleetRows::start(&self.settings, wiring).unwrap());
-    }
-
-    fn stop(&mut self) {
-        self.sender.take().unwrap().stop(Duration::from_secs(20));
-    }
-
-    fn figures(&self) -> RowFigures {
-        self.sender.as_ref().unwrap().figures()
-    }
-
-    fn record(&self, prefix: &str, count: usize) {
-        for number in 0..count {
-            self.ledger.record(event(&format!("{prefix}{number}.example"), now()));
-        }
-        self.ledger.flush();
-    }
-
-    /// Waits until the database has taken everything that is in the log.
-    fn drain(&self) {
-        until("all rows are sent", || {
-            let figures = self.figures();
-            figures.link == DatabaseLink::Up && figures.waiting == 0
-        });
-    }
-}
+use vocab::{Action, Cause, Door, Now, Source};
 
 fn rows(server: &PostgresServer, edge: &str) -> String {
     server.query(&format!(
@@ -104,7 +17,7 @@ fn rows(server: &PostgresServer, edge: &str) -> String {
 #[test]
 fn rows_and_minutes_arrive_with_the_words_of_the_api() {
     let server = PostgresServer::new();
-    let edge = Edge::started("harbour", &server);
+    let edge = Edge::started("harbour", server.url());
     let at = now();
     let blocked = RequestEvent {
         door: Door::Proxy,
@@ -140,7 +53,7 @@ fn rows_and_minutes_arrive_with_the_words_of_the_api() {
     let edges = "SELECT edge, version, sample, sequence, waiting, dropped FROM tidegate.edges";
     assert_eq!(server.query(edges), "harbour|1.2.3|1|2|0|0");
     // What was made stays as it is for whoever comes next.
-    let other = Edge::started("quay", &server);
+    let other = Edge::started("quay", server.url());
     other.record("n", 3);
     other.drain();
     assert_eq!([rows(&server, "harbour"), rows(&server, "quay")], ["2|2", "3|3"]);
@@ -149,7 +62,7 @@ fn rows_and_minutes_arrive_with_the_words_of_the_api() {
 #[test]
 fn a_database_that_stops_crashes_and_freezes_has_each_row_once() {
     let mut server = PostgresServer::new();
-    let mut edges = [Edge::started("harbour", &server), Edge::started("quay", &server)];
+    let mut edges = [Edge::started("harbour", server.url()), Edge::started("quay", server.url())];
     let mut recorded = 0;
     let mut record = |edges: &[Edge]| {
         for _ in 0..5 {
@@ -189,7 +102,7 @@ fn a_database_that_stops_crashes_and_freezes_has_each_row_once() {
 #[test]
 fn rows_beyond_the_backlog_are_left_out_and_counted() {
     let mut server = PostgresServer::stopped();
-    let mut edge = Edge::new("harbour", &server);
+    let mut edge = Edge::new("harbour", server.url());
     edge.settings.backlog = 1_000;
     edge.start();
     edge.record("n", 3_500);
@@ -207,7 +120,7 @@ fn rows_beyond_the_backlog_are_left_out_and_counted() {
 #[test]
 fn rows_that_are_sent_again_are_there_once() {
     let server = PostgresServer::new();
-    let mut edge = Edge::started("harbour", &server);
+    let mut edge = Edge::started("harbour", server.url());
     edge.record("n", 20);
     edge.drain();
     edge.stop();
@@ -224,7 +137,7 @@ fn rows_that_are_sent_again_are_there_once() {
 #[test]
 fn one_row_that_is_not_taken_keeps_no_other_waiting() {
     let server = PostgresServer::new();
-    let mut edge = Edge::started("harbour", &server);
+    let mut edge = Edge::started("harbour", server.url());
     edge.record("first", 1);
     edge.drain();
     edge.stop();
@@ -244,7 +157,7 @@ fn one_row_that_is_not_taken_keeps_no_other_waiting() {
 #[test]
 fn days_past_their_time_are_dropped_and_rows_of_them_counted() {
     let server = PostgresServer::new();
-    let mut edge = Edge::started("harbour", &server);
+    let mut edge = Edge::started("harbour", server.url());
     let ago = |days: u64| Now { unix_ms: now().unix_ms - days * DAY_MS, mono_ms: 0 };
     for days in [20, 10, 3, 0] {
         edge.ledger.record(event("www.example", ago(days)));
@@ -271,7 +184,7 @@ fn days_past_their_time_are_dropped_and_rows_of_them_counted() {
 #[test]
 fn a_log_begun_anew_goes_on_under_the_same_name() {
     let server = PostgresServer::new();
-    let mut edge = Edge::started("harbour", &server);
+    let mut edge = Edge::started("harbour", server.url());
     edge.record("n", 50);
     edge.drain();
     edge.stop();
@@ -288,7 +201,7 @@ fn a_log_begun_anew_goes_on_under_the_same_name() {
 #[test]
 fn tables_of_a_newer_release_and_a_name_used_twice_are_told() {
     let server = PostgresServer::new();
-    let mut edge = Edge::started("harbour", &server);
+    let mut edge = Edge::started("harbour", server.url());
     edge.record("n", 5);
     edge.drain();
     server.query("UPDATE tidegate.edges SET sequence = 4");
@@ -310,7 +223,7 @@ fn a_connection_over_tls_is_checked() {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
     server.use_certificate(&made.cert.pem(), &made.signing_key.serialize_pem());
     server.start();
-    let mut edge = Edge::new("harbour", &server);
+    let mut edge = Edge::new("harbour", server.url());
     edge.settings.url = format!("{}?sslmode=require", server.url());
     edge.record("n", 5);
     edge.start();
@@ -329,9 +242,9 @@ fn a_connection_over_tls_is_checked() {
 #[test]
 fn the_database_tells_of_edges_and_of_requests_over_time() {
     let server = PostgresServer::new();
-    let edge = Edge::started("harbour", &server);
+    let edge = Edge::started("harbour", server.url());
     edge.record("n", 5);
-    let other = Edge::started("quay", &server);
+    let other = Edge::started("quay", server.url());
     other.record("n", 2);
     let counted = || server.query("SELECT coalesce(sum(requests), 0) FROM tidegate.minutes");
     until("the minutes are there", || counted() == "7");
@@ -362,7 +275,7 @@ fn the_database_tells_of_edges_and_of_requests_over_time() {
 #[test]
 fn without_a_share_minutes_are_sent_and_no_row_waits() {
     let server = PostgresServer::new();
-    let mut edge = Edge::new("harbour", &server);
+    let mut edge = Edge::new("harbour", server.url());
     edge.settings.sample = 0;
     edge.record("n", 50);
     edge.start();
@@ -377,7 +290,7 @@ fn without_a_share_minutes_are_sent_and_no_row_waits() {
 #[test]
 fn a_share_of_the_rows_is_sent_with_its_weight() {
     let server = PostgresServer::new();
-    let mut edge = Edge::new("harbour", &server);
+    let mut edge = Edge::new("harbour", server.url());
     edge.settings.sample = 10;
     edge.start();
     edge.record("n", 10_000);
@@ -393,7 +306,7 @@ fn a_share_of_the_rows_is_sent_with_its_weight() {
 #[test]
 fn the_questions_of_the_manual_are_answered() {
     let server = PostgresServer::new();
-    let edge = Edge::started("harbour", &server);
+    let edge = Edge::started("harbour", server.url());
     let blocked = RequestEvent { action: Action::Block, ..event("ads.example", now()) };
     edge.ledger.record(blocked);
     edge.record("n", 3);
@@ -401,7 +314,7 @@ fn the_questions_of_the_manual_are_answered() {
     until("the minutes are there", || {
         server.query("SELECT coalesce(sum(requests), 0) FROM tidegate.minutes") == "4"
     });
-    let manual = include_str!("../../../docs/manual/reference/fleet-rows.md");
+    let manual = include_str!("../../../../docs/manual/reference/fleet-rows.md");
     let blocks = manual.split("```text\n").skip(1).filter_map(|it| it.split("```").next());
     let answers: Vec<_> =
         blocks.filter(|it| it.starts_with("SELECT")).map(|it| server.query(it)).collect();
