@@ -118,7 +118,7 @@ fn failure(status: StatusCode, body: &[u8]) -> DatabaseFailure {
         (StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE, _) => {
             DatabaseFailure::Lost(format!("it answered {status}"))
         }
-        (_, Some(code)) if UNFIT.contains(&code) || told.contains("while read the value of") => {
+        (_, Some(code)) if UNFIT.contains(&code) || told.contains("the value of key") => {
             DatabaseFailure::Unfit(told)
         }
         (_, Some(_)) => DatabaseFailure::Refused(told),
