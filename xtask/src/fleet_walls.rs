@@ -7,16 +7,15 @@ use crate::wall::{Purity, Wall, system};
 pub(crate) const FLEET_BUNDLE: Wall =
     system("fleet-bundle", "crates/fleet-bundle", &["vocab"], &[RUN_TIME, HTTP, LOGGING]);
 
-/// Redis' client brings its connections with it, and takes the TLS library's provider from the
-/// process: `fleet-live` names it, to choose it.
+/// Redis' client brings its protocol with it; TLS is `transport`'s, and sealing its library's own.
 pub(crate) const FLEET_LIVE: Wall = system(
     "fleet-live",
     "crates/fleet-live",
-    &["vocab", "settings", "back-off", "rate-limit", "durable-file"],
+    &["vocab", "settings", "back-off", "rate-limit", "durable-file", "transport"],
     &[HTTP],
 );
 
-/// So does that of PostgreSQL; ClickHouse is asked by our own.
+/// PostgreSQL's client brings its connections with it; ClickHouse is asked by our own.
 pub(crate) const FLEET_ROWS: Wall = system(
     "fleet-rows",
     "crates/fleet-rows",

@@ -24,6 +24,10 @@ pub struct EntryBody {
 
 /// Largest key or text, in bytes: longer ones are not told.
 pub(crate) const ENTRY_BYTES_MAX: usize = 4096;
+/// Largest purge, in bytes: more is purged instead.
+pub(crate) const PURGE_BYTES_MAX: usize = 4096;
+/// Largest entry as the server holds it, in bytes: its text, and its head before that.
+pub(crate) const STORED_BYTES_MAX: usize = ENTRY_BYTES_MAX + 128;
 /// Time after its end for which the server keeps an entry, in milliseconds: edges that were away
 /// learn within this time that something was taken back. Thirty days.
 pub(crate) const KEPT_MS: u64 = 30 * 86_400_000;

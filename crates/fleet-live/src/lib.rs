@@ -4,22 +4,28 @@
 //! server; no request ever waits for it, and without it each edge does alone. It knows no door and
 //! no policy: what is shared is text. Called by the binary.
 
+mod bounded_stream;
 mod entry;
 mod health;
+mod hostile_answer;
 mod kept_outbox;
 mod kept_place;
 mod live;
 mod outbox;
+mod reply_gauge;
 mod scripts;
 mod server;
 mod server_keys;
+mod server_place;
 mod session;
 mod settings;
 mod ticket_keys;
 
 pub use entry::{EntryBody, SharedEntry};
 pub use health::LiveHealth;
+pub use hostile_answer::HostileAnswer;
 pub use live::{LiveParts, LiveReceiver, LiveState, check_live_files};
 pub use rate_limit::LeaseBook;
+pub use reply_gauge::{BadReply, ReplyGauge, WINDOW_BYTES_MAX, WINDOW_VALUES_MAX};
 pub use settings::{LiveSettings, WhenAway};
 pub use ticket_keys::TicketKeySet;

@@ -3,7 +3,7 @@
 //!
 //! It serves nobody's request: doors read atomics alone. Started and stopped by the binary.
 
-use crate::entry::{ENTRY_BYTES_MAX, SharedEntry};
+use crate::entry::{ENTRY_BYTES_MAX, PURGE_BYTES_MAX, SharedEntry};
 use crate::health::{HealthRecord, LiveHealth};
 use crate::kept_outbox::KeptOutbox;
 use crate::kept_place::KeptPlace;
@@ -174,11 +174,13 @@ impl LiveState {
         self.core.note_room(self.core.with_outbox(|outbox| outbox.add_entry(entry, now)));
     }
 
-    /// Tells the other edges of a purge, as above.
+    /// Tells the other edges of a purge, as above; of one over 4 KiB as one of everything.
     pub fn purge(&self, purge: String) {
         let core = &*self.core;
         let now = (core.clock)();
         let everything = &core.purge_of_everything;
+        let is_long = purge.len() > PURGE_BYTES_MAX;
+        let purge = if is_long { everything.clone() } else { purge };
         core.note_room(core.with_outbox(|outbox| outbox.add_purge(purge, everything, now)));
     }
 

@@ -14,6 +14,7 @@ pub(crate) const SEEN_MS: u64 = 10_000;
 
 /// All of them.
 pub(crate) struct ServerScripts {
+    pub(crate) page_entries: Script,
     pub(crate) put_entry: Script,
     pub(crate) drop_entry: Script,
     pub(crate) add_purge: Script,
@@ -25,6 +26,7 @@ pub(crate) struct ServerScripts {
 impl ServerScripts {
     pub(crate) fn new() -> Self {
         Self {
+            page_entries: Script::new(include_str!("../scripts/page_entries.lua")),
             put_entry: Script::new(include_str!("../scripts/put_entry.lua")),
             drop_entry: Script::new(include_str!("../scripts/drop_entry.lua")),
             add_purge: Script::new(include_str!("../scripts/add_purge.lua")),

@@ -1,16 +1,25 @@
-//! Connections to the server: opened with RESP3 and a time limit, and the reasons why not.
+//! Connections to the servers: opened with RESP3, a time limit and a bound for what comes in, and
+//! the reasons why not.
 //!
 //! Every command has an end: a server that hangs is a server that is away. Called by the session.
 
+use crate::bounded_stream::BoundedStream;
+use crate::server_place::ServerPlace;
 use crate::settings::{BadServer, LiveSettings, sentinel_address};
 use redis::aio::MultiplexedConnection;
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, ErrorKind, ProtocolVersion,
-    RedisError, RedisResult, TlsCertificates,
+    AsyncConnectionConfig, ErrorKind, ProtocolVersion, RedisConnectionInfo, RedisError,
+    RedisResult, cmd,
 };
 use std::fmt;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use transport::ClientTls;
+use transport::tls::{ClientTlsOptions, ConnectError};
 
 /// Time that a connection may take.
 const CONNECT_MAX: Duration = Duration::from_secs(2);
@@ -18,14 +27,25 @@ const CONNECT_MAX: Duration = Duration::from_secs(2);
 pub(crate) const COMMAND_MAX: Duration = Duration::from_secs(1);
 /// Time for which the reader of streams waits at the server.
 pub(crate) const STREAM_WAIT: Duration = Duration::from_secs(1);
+/// Longest reason that is told: servers choose their words.
+const REASON_CHARS_MAX: usize = 300;
 
-/// The way to the server.
+/// The way to the servers.
 #[derive(Clone)]
 pub(crate) struct ServerAddress {
-    info: ConnectionInfo,
-    authorities: Option<Vec<u8>>,
-    /// Sentinels, which know the primary; where there are none, the address is the server's own.
-    sentinels: Vec<ConnectionInfo>,
+    place: ServerPlace,
+    login: RedisConnectionInfo,
+    tls: Option<ClientTls>,
+    /// Sentinels, which know the primary; where there are none, the place is the server's own.
+    sentinels: Vec<SentinelAddress>,
+}
+
+/// The way to a Sentinel.
+#[derive(Clone)]
+struct SentinelAddress {
+    place: ServerPlace,
+    login: RedisConnectionInfo,
+    tls: Option<ClientTls>,
 }
 
 /// Purpose of a connection.
@@ -37,13 +57,23 @@ pub(crate) enum ConnectionUse {
     Streams,
 }
 
+/// Connection with the task that drives it, which ends with it.
+pub(crate) struct ServerLink {
+    pub(crate) connection: MultiplexedConnection,
+    driver: JoinHandle<()>,
+}
+
 /// Reason why the server is away.
 #[derive(Debug)]
 pub(crate) enum LiveFailure {
     /// The server or the way to it.
     Server(RedisError),
+    /// No TLS with it.
+    Tls(ConnectError),
     /// An answer that is none to what was asked.
     Answer(&'static str),
+    /// More of something than there can be.
+    TooMany(&'static str),
     /// Leases took too long.
     Slow,
     /// No Sentinel knows a primary of this name.
@@ -53,86 +83,113 @@ pub(crate) enum LiveFailure {
 impl ServerAddress {
     /// The address of the settings; files are read from `base`. An error says what is wrong.
     pub(crate) fn new(settings: &LiveSettings, base: &Path) -> Result<Self, BadServer> {
-        let info = settings.address()?;
-        let own = info.redis_settings().clone();
-        let own = own.set_protocol(ProtocolVersion::RESP3).set_skip_set_lib_name();
-        let info: ConnectionInfo = info.set_redis_settings(own);
-        // The client of Redis takes the process's own; an error says that there is one already.
-        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let sentinels = settings.sentinels.iter().filter_map(|it| sentinel_address(it)).collect();
-        let made = Self { info, authorities: settings.authorities(base)?, sentinels };
-        // Now rather than at each connection: whoever starts is told.
-        made.client(made.info.clone()).map_err(BadServer::Refused)?;
-        Ok(made)
-    }
-
-    fn client(&self, info: ConnectionInfo) -> RedisResult<Client> {
-        match &self.authorities {
-            Some(pem) => {
-                let root_cert = Some(pem.clone());
-                Client::build_with_tls(info, TlsCertificates { client_tls: None, root_cert })
-            }
-            None => Client::open(info),
-        }
-    }
-
-    /// The server to be spoken to now.
-    async fn server(&self) -> Result<ConnectionInfo, LiveFailure> {
-        if self.sentinels.is_empty() {
-            return Ok(self.info.clone());
-        }
-        let (ConnectionAddr::Tcp(name, _) | ConnectionAddr::TcpTls { host: name, .. }) =
-            self.info.addr()
-        else {
-            return Err(LiveFailure::Answer("url"));
+        let own = settings.address()?;
+        let authorities = settings.authorities(base)?;
+        let options =
+            ClientTlsOptions { authorities: authorities.as_deref(), ..ClientTlsOptions::default() };
+        let tls = || ClientTls::new().with_options(&options).map_err(BadServer::Authorities);
+        let login = |login: &RedisConnectionInfo| {
+            let login = login.clone().set_protocol(ProtocolVersion::RESP3);
+            login.set_skip_set_lib_name()
         };
+        let mut sentinels = Vec::new();
+        for told in settings.sentinels.iter().filter_map(|it| sentinel_address(it)) {
+            let tls = told.is_tls.then(tls).transpose()?;
+            sentinels.push(SentinelAddress { place: told.place, login: login(&told.login), tls });
+        }
+        Ok(Self {
+            login: login(&own.login),
+            tls: own.is_tls.then(tls).transpose()?,
+            place: own.place,
+            sentinels,
+        })
+    }
+
+    /// The server to be spoken to now, where there is one.
+    pub(crate) async fn server(&self) -> Result<ServerPlace, LiveFailure> {
+        if self.sentinels.is_empty() {
+            return Ok(self.place.clone());
+        }
         let mut failure = LiveFailure::NoPrimary;
         for sentinel in &self.sentinels {
-            match primary_at(sentinel, name).await {
-                Ok(Some((host, port))) => {
-                    let addr = match self.info.addr().clone() {
-                        ConnectionAddr::TcpTls { insecure, tls_params, .. } => {
-                            ConnectionAddr::TcpTls { host, port, insecure, tls_params }
-                        }
-                        _ => ConnectionAddr::Tcp(host, port),
-                    };
-                    return Ok(self.info.clone().set_addr(addr));
-                }
+            match sentinel.primary(&self.place.host).await {
+                Ok(Some((host, port))) => return Ok(ServerPlace { host, port }),
                 Ok(None) => {}
-                Err(why) => failure = LiveFailure::Server(why),
+                Err(why) => failure = why,
             }
         }
         Err(failure)
     }
 
+    /// Opens a connection to one server.
     pub(crate) async fn open(
         &self,
+        place: &ServerPlace,
         purpose: ConnectionUse,
-    ) -> Result<MultiplexedConnection, LiveFailure> {
+    ) -> Result<ServerLink, LiveFailure> {
         let patience = match purpose {
             ConnectionUse::Commands => COMMAND_MAX,
             ConnectionUse::Streams => STREAM_WAIT + COMMAND_MAX,
         };
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT_MAX))
-            .set_response_timeout(Some(patience));
-        let client = self.client(self.server().await?)?;
-        Ok(client.get_multiplexed_async_connection_with_config(&config).await?)
+        ServerLink::open(place, &self.login, self.tls.as_ref(), patience).await
     }
 }
 
-/// The primary of this name as a Sentinel knows it; none where it knows none.
-async fn primary_at(
-    sentinel: &ConnectionInfo,
-    name: &str,
-) -> Result<Option<(String, u16)>, RedisError> {
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(COMMAND_MAX))
-        .set_response_timeout(Some(COMMAND_MAX));
-    let client = Client::open(sentinel.clone())?;
-    let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
-    let mut ask = redis::cmd("SENTINEL");
-    ask.arg("GET-MASTER-ADDR-BY-NAME").arg(name).query_async(&mut connection).await
+impl SentinelAddress {
+    /// The primary of this name as the Sentinel knows it; none where it knows none.
+    async fn primary(&self, name: &str) -> Result<Option<(String, u16)>, LiveFailure> {
+        let link = ServerLink::open(&self.place, &self.login, self.tls.as_ref(), COMMAND_MAX);
+        let link = link.await?;
+        let mut ask = cmd("SENTINEL");
+        ask.arg("GET-MASTER-ADDR-BY-NAME").arg(name);
+        Ok(ask.query_async(&mut link.connection.clone()).await?)
+    }
+}
+
+impl ServerLink {
+    async fn open(
+        place: &ServerPlace,
+        login: &RedisConnectionInfo,
+        tls: Option<&ClientTls>,
+        patience: Duration,
+    ) -> Result<Self, LiveFailure> {
+        let opened = async {
+            let stream = TcpStream::connect((place.host.as_str(), place.port)).await?;
+            stream.set_nodelay(true)?;
+            match tls {
+                Some(tls) => {
+                    let stream = tls.connect(stream, &place.host, &[]).await;
+                    Self::over(stream.map_err(LiveFailure::Tls)?, login, patience).await
+                }
+                None => Self::over(stream, login, patience).await,
+            }
+        };
+        let late = || io::Error::new(io::ErrorKind::TimedOut, "no connection within two seconds");
+        tokio::time::timeout(CONNECT_MAX, opened).await.map_err(|_| late())?
+    }
+
+    async fn over<S>(
+        stream: S,
+        login: &RedisConnectionInfo,
+        patience: Duration,
+    ) -> Result<Self, LiveFailure>
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let config = AsyncConnectionConfig::new().set_response_timeout(Some(patience));
+        let stream = BoundedStream::new(stream);
+        let made: RedisResult<_> =
+            MultiplexedConnection::new_with_config(login, stream, config).await;
+        let (connection, driver) = made?;
+        Ok(Self { connection, driver: tokio::spawn(driver) })
+    }
+}
+
+impl Drop for ServerLink {
+    fn drop(&mut self) {
+        // By itself the driver waits for answers that may never come.
+        self.driver.abort();
+    }
 }
 
 impl From<RedisError> for LiveFailure {
@@ -141,14 +198,25 @@ impl From<RedisError> for LiveFailure {
     }
 }
 
+impl From<io::Error> for LiveFailure {
+    fn from(why: io::Error) -> Self {
+        Self::Server(why.into())
+    }
+}
+
 impl fmt::Display for LiveFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Server(why) => {
-                write!(f, "{why}")?;
+                let plain = |it: char| if it.is_control() { ' ' } else { it };
+                let said = why.to_string();
+                let told: String = said.chars().take(REASON_CHARS_MAX).map(plain).collect();
+                f.write_str(&told)?;
                 f.write_str(remedy(why).unwrap_or_default())
             }
+            Self::Tls(why) => why.fmt(f),
             Self::Answer(which) => write!(f, "its answer to {which} is none"),
+            Self::TooMany(what) => write!(f, "it holds more {what} than there can be"),
             Self::NoPrimary => {
                 f.write_str("no Sentinel knows a primary of the name that is the host of url")
             }
@@ -161,7 +229,7 @@ impl fmt::Display for LiveFailure {
 fn remedy(why: &RedisError) -> Option<&'static str> {
     match (why.kind(), why.code()) {
         (ErrorKind::AuthenticationFailed, _) | (_, Some("WRONGPASS" | "NOAUTH")) => {
-            Some("; look at the user and password in url")
+            Some("; look at the user and password in url, or in sentinels")
         }
         (_, Some("NOPERM")) => {
             Some("; the user needs the keys ~PREFIX:* and the commands that the manual lists")

@@ -13,25 +13,27 @@ mod tickets;
 use crate::kept_place::KeptPlace;
 use crate::live::LiveCore;
 use crate::scripts::SEEN_MS;
-use crate::server::{ConnectionUse, LiveFailure, STREAM_WAIT};
+use crate::server::{ConnectionUse, LiveFailure, STREAM_WAIT, ServerLink};
 use redis::aio::MultiplexedConnection;
 use redis::{Value, cmd};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::time::Duration;
-use stream_page::pages;
+pub(crate) use stream_page::{items, pages};
 
 /// Time between two words that this edge is there.
 const BEAT: Duration = Duration::from_secs(1);
 /// Entries of a stream that are read at once.
-const PAGE: usize = 200;
+const PAGE: usize = 100;
+/// Pause after an answer without a word that came before its time.
+const EMPTY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Session with the server.
 pub(crate) struct LiveSession<'c> {
     core: &'c LiveCore,
-    commands: MultiplexedConnection,
-    streams: MultiplexedConnection,
+    commands: ServerLink,
+    streams: ServerLink,
     /// Lead of this machine's clock over the server's, in milliseconds.
     ahead_ms: Cell<i64>,
     /// The server's clock when it was asked last, in milliseconds since 1970.
@@ -44,9 +46,10 @@ pub(crate) struct LiveSession<'c> {
 impl<'c> LiveSession<'c> {
     /// Reaches the server, which counts this edge from then on.
     pub(crate) async fn open(core: &'c LiveCore) -> Result<Self, LiveFailure> {
-        let mut commands = core.address.open(ConnectionUse::Commands).await?;
-        let streams = core.address.open(ConnectionUse::Streams).await?;
-        core.scripts.lease.load_async(&mut commands).await?;
+        let server = core.address.server().await?;
+        let commands = core.address.open(&server, ConnectionUse::Commands).await?;
+        let streams = core.address.open(&server, ConnectionUse::Streams).await?;
+        core.scripts.lease.load_async(&mut commands.connection.clone()).await?;
         let session = Self {
             core,
             commands,
@@ -85,7 +88,7 @@ impl<'c> LiveSession<'c> {
         self.tell_purges().await?;
         let mut leaving = cmd("ZREM");
         leaving.arg(&self.core.keys.edges).arg(&self.core.edge);
-        Ok(leaving.query_async(&mut self.commands.clone()).await?)
+        Ok(leaving.query_async(&mut self.commands()).await?)
     }
 
     async fn keep_beating(&self) -> Result<Infallible, LiveFailure> {
@@ -100,7 +103,7 @@ impl<'c> LiveSession<'c> {
         let core = self.core;
         let mut beat = core.scripts.beat.key(&core.keys.edges);
         beat.arg(&core.edge).arg(SEEN_MS);
-        let (server_ms, edges): (i64, u32) = beat.invoke_async(&mut self.commands.clone()).await?;
+        let (server_ms, edges): (i64, u32) = beat.invoke_async(&mut self.commands()).await?;
         let now = (core.clock)().unix_ms;
         self.server_ms.set(server_ms.max(0).cast_unsigned());
         self.ahead_ms.set(now.cast_signed().saturating_sub(server_ms));
@@ -115,7 +118,7 @@ impl<'c> LiveSession<'c> {
 
     /// Learns what the names of buckets are made with; the first edge gives it.
     async fn learn_seed(&self) -> Result<(), LiveFailure> {
-        let commands = &mut self.commands.clone();
+        let commands = &mut self.commands();
         let (one, two) = (self.core.chance(), self.core.chance());
         let key = &self.core.keys.seed;
         let mut give = cmd("SET");
@@ -148,7 +151,11 @@ impl<'c> LiveSession<'c> {
             let mut read = cmd("XREAD");
             read.arg("COUNT").arg(PAGE).arg("BLOCK").arg(STREAM_WAIT.as_millis() as u64);
             read.arg("STREAMS").arg(&keys.changes).arg(&keys.purges).arg(&changes).arg(&purges);
-            let value: Value = read.query_async(&mut self.streams.clone()).await?;
+            let begun = tokio::time::Instant::now();
+            let value: Value = read.query_async(&mut self.streams.connection.clone()).await?;
+            if value == Value::Nil && begun.elapsed() < STREAM_WAIT / 2 {
+                tokio::time::sleep(EMPTY_PAUSE).await;
+            }
             for (key, items) in pages(value).ok_or(LiveFailure::Answer("XREAD"))? {
                 if key == keys.changes {
                     for item in items {
@@ -166,9 +173,14 @@ impl<'c> LiveSession<'c> {
     async fn last_id(&self, key: &str) -> Result<String, LiveFailure> {
         let mut read = cmd("XREVRANGE");
         read.arg(key).arg("+").arg("-").arg("COUNT").arg(1);
-        let value: Value = read.query_async(&mut self.commands.clone()).await?;
-        let items = stream_page::items(value).ok_or(LiveFailure::Answer("XREVRANGE"))?;
+        let value: Value = read.query_async(&mut self.commands()).await?;
+        let items = items(value).ok_or(LiveFailure::Answer("XREVRANGE"))?;
         Ok(items.into_iter().next().map_or_else(|| "0-0".into(), |item| item.id))
+    }
+
+    /// A handle for commands that are answered at once.
+    fn commands(&self) -> MultiplexedConnection {
+        self.commands.connection.clone()
     }
 
     /// Does something of the caller's that may take a while, where nothing waits for it but what

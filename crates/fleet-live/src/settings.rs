@@ -1,11 +1,13 @@
 //! Settings: the section `fleet.live` of the configuration.
 
-use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisError};
+use crate::server_place::ServerPlace;
+use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, RedisError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::SecretText;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
+use transport::tls::BadClientTls;
 use vocab::Complaint;
 
 /// Fewest characters of a secret.
@@ -16,6 +18,8 @@ const PREFIX_LENGTH_MAX: usize = 64;
 const SENTINELS_MAX: usize = 16;
 /// Largest file of authorities, in bytes.
 const CA_BYTES_MAX: u64 = 1 << 20;
+/// Port of a Sentinel that names none.
+const SENTINEL_PORT: u16 = 26_379;
 
 /// State that a fleet shares while it runs, in Valkey or Redis: pauses, allows, blocks and purges
 /// made at one machine, and limits that count together. Nothing waits for the server.
@@ -25,8 +29,9 @@ pub struct LiveSettings {
     /// Server, with a user of its ACL: `redis://USER:PASSWORD@HOST[:PORT][/NUMBER]`, or
     /// `rediss://` over TLS. Passwords are best kept in a file: `${file:…}`.
     pub url: String,
-    /// Sentinels that know the primary, as `HOST:PORT`; HOST of `url` is then the name that they
-    /// have for it. At most 16; the first that answers is believed. Default none.
+    /// Sentinels that know the primary, as `HOST:PORT`, or with a user of their own and over TLS as
+    /// `rediss://USER:PASSWORD@HOST[:PORT]`; HOST of `url` is then the name that they have for it.
+    /// At most 16; the first that answers is believed. Default none.
     #[serde(default)]
     pub sentinels: Vec<String>,
     /// File with the authorities that may vouch for a server at `rediss://`, as PEM; a relative
@@ -76,7 +81,8 @@ impl LiveSettings {
                     .remedy("write redis://USER:PASSWORD@HOST:PORT, or rediss:// for TLS"),
             );
         }
-        if self.ca.is_some() && !self.url.starts_with("rediss://") {
+        let is_tls = |url: &String| url.starts_with("rediss://");
+        if self.ca.is_some() && !is_tls(&self.url) && !self.sentinels.iter().any(is_tls) {
             let told = Complaint::new("ca", "without TLS nobody vouches for the server");
             complaints.push(told.remedy("write rediss:// in url, or leave ca out"));
         }
@@ -85,11 +91,11 @@ impl LiveSettings {
         }
         for (index, sentinel) in self.sentinels.iter().enumerate() {
             if sentinel_address(sentinel).is_none() {
-                let told = Complaint::new(
-                    format!("sentinels.{index}"),
-                    format!("{sentinel:?} is no address of a Sentinel"),
-                );
-                complaints.push(told.remedy("write HOST:PORT, as 10.0.0.11:26379"));
+                let told = "this is no address of a Sentinel";
+                let told = Complaint::new(format!("sentinels.{index}"), told);
+                complaints.push(told.remedy(
+                    "write HOST:PORT, as 10.0.0.11:26379, or redis://USER:PASSWORD@HOST:PORT",
+                ));
             }
         }
         let is_plain = |it: char| it.is_ascii_alphanumeric() || ".-_".contains(it);
@@ -109,22 +115,11 @@ impl LiveSettings {
     }
 
     /// The server's address and the user; a reason without the password if it is none.
-    pub(crate) fn address(&self) -> Result<ConnectionInfo, BadServer> {
+    pub(crate) fn address(&self) -> Result<LoginAddress, BadServer> {
         if self.url.contains(',') || self.url.contains(char::is_whitespace) {
             return Err(BadServer::Many);
         }
-        let (scheme, rest) = self.url.split_once("://").unwrap_or_default();
-        if !["redis", "rediss"].contains(&scheme) {
-            return Err(BadServer::NoAddress);
-        }
-        if rest.contains(['#', '?']) {
-            return Err(BadServer::Options);
-        }
-        let parsed = self.url.as_str().into_connection_info().map_err(BadServer::Refused)?;
-        match parsed.addr() {
-            ConnectionAddr::Tcp(..) | ConnectionAddr::TcpTls { .. } => Ok(parsed),
-            _ => Err(BadServer::NoAddress),
-        }
+        LoginAddress::parse(&self.url)
     }
 
     /// The authorities that may vouch for the server, as PEM; none for those that browsers know.
@@ -141,16 +136,47 @@ impl LiveSettings {
     }
 }
 
-/// The address of a Sentinel, from `HOST:PORT`; none of what is none.
-pub(crate) fn sentinel_address(text: &str) -> Option<ConnectionInfo> {
-    let (host, port) = text.rsplit_once(':')?;
-    let is_host = |it: char| it.is_ascii_alphanumeric() || ".-_:[]".contains(it);
-    let port = port.parse::<u16>().ok().filter(|port| *port > 0)?;
-    if host.is_empty() || !host.chars().all(is_host) {
-        return None;
+/// Address with the user that it is spoken to as.
+#[derive(Clone, Debug)]
+pub(crate) struct LoginAddress {
+    pub(crate) place: ServerPlace,
+    pub(crate) login: RedisConnectionInfo,
+    pub(crate) is_tls: bool,
+}
+
+impl LoginAddress {
+    fn parse(url: &str) -> Result<Self, BadServer> {
+        let (scheme, rest) = url.split_once("://").unwrap_or_default();
+        if !["redis", "rediss"].contains(&scheme) {
+            return Err(BadServer::NoAddress);
+        }
+        if rest.contains(['#', '?']) {
+            return Err(BadServer::Options);
+        }
+        // TLS is our own: the client's library is built without.
+        let plain = format!("redis://{rest}");
+        let parsed = plain.as_str().into_connection_info().map_err(BadServer::Refused)?;
+        let ConnectionAddr::Tcp(host, port) = parsed.addr() else {
+            return Err(BadServer::NoAddress);
+        };
+        let place = ServerPlace::new(host, *port).ok_or(BadServer::NoAddress)?;
+        let login = parsed.redis_settings().clone();
+        Ok(Self { place, login, is_tls: scheme == "rediss" })
     }
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    ConnectionAddr::Tcp(host.to_owned(), port).into_connection_info().ok()
+}
+
+/// The address of a Sentinel, from `HOST:PORT` or an URL; none of what is none.
+pub(crate) fn sentinel_address(text: &str) -> Option<LoginAddress> {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        let place = ServerPlace::parse(text)?;
+        return Some(LoginAddress { place, login: RedisConnectionInfo::default(), is_tls: false });
+    };
+    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    let is_whole = host.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
+    let port = if is_whole { String::new() } else { format!(":{SENTINEL_PORT}") };
+    let address = LoginAddress::parse(&format!("{scheme}://{rest}{port}")).ok()?;
+    // Sentinels have no databases.
+    (!host.contains('/')).then_some(address)
 }
 
 /// Reason why settings lead to no server.
@@ -166,6 +192,8 @@ pub(crate) enum BadServer {
     Refused(RedisError),
     /// The file of authorities cannot be read.
     File(PathBuf, io::Error),
+    /// The file holds none.
+    Authorities(BadClientTls),
 }
 
 impl fmt::Display for BadServer {
@@ -177,6 +205,7 @@ impl fmt::Display for BadServer {
             Self::NoAddress => f.write_str("this is no address of a server"),
             Self::Options => f.write_str("a server's address ends with its database"),
             Self::Refused(why) => write!(f, "this leads to no server: {why}"),
+            Self::Authorities(why) => write!(f, "the file of authorities: {why}"),
             Self::File(path, why) => write!(f, "{}: {why}", path.display()),
         }
     }
@@ -232,13 +261,40 @@ mod tests {
     }
 
     #[test]
+    fn a_sentinel_has_a_user_tls_and_the_usual_port_where_it_says_so() {
+        let of = |text| sentinel_address(text).unwrap();
+        for (text, port, is_tls) in [
+            ("10.0.0.11:26380", 26_380, false),
+            ("redis://watch:word@10.0.0.11", 26_379, false),
+            ("rediss://watch:word@[2001:db8::1]", 26_379, true),
+            ("rediss://watch:word@sentinel.example:7", 7, true),
+        ] {
+            let address = of(text);
+            assert_eq!((address.place.port, address.is_tls), (port, is_tls), "{text}");
+            assert_eq!(address.login.password().is_some(), text.contains("word"), "{text}");
+        }
+    }
+
+    #[test]
     fn prefixes_secrets_and_authorities_are_checked() {
         let mut wrong = settings("redis://127.0.0.1");
         wrong.prefix = "a*".into();
         wrong.secret = Some("short".into());
         wrong.ca = Some("ca.pem".into());
-        wrong.sentinels = vec!["[::1]:26379".into(), "sentinel.example".into(), ":1".into()];
-        let paths: Vec<String> = wrong.check().into_iter().map(|it| it.path).collect();
-        assert_eq!(paths, ["ca", "sentinels.1", "sentinels.2", "prefix", "secret"]);
+        wrong.sentinels = [
+            "[::1]:26379",
+            "sentinel.example",
+            ":1",
+            "redis://:hidden@[::1]",
+            "redis://watch:hidden@sentinel.example/3",
+            "http://watch:hidden@sentinel.example",
+        ]
+        .map(String::from)
+        .to_vec();
+        let complaints = wrong.check();
+        assert!(complaints.iter().all(|it| !it.to_string().contains("hidden")), "{complaints:?}");
+        let paths: Vec<String> = complaints.into_iter().map(|it| it.path).collect();
+        let sentinels = ["sentinels.1", "sentinels.2", "sentinels.4", "sentinels.5"];
+        assert_eq!(paths, [&["ca"], &sentinels[..], &["prefix", "secret"]].concat());
     }
 }

@@ -2,14 +2,17 @@
 
 use super::LiveSession;
 use super::stream_page::StreamItem;
-use crate::entry::{ENTRY_BYTES_MAX, SharedEntry, StoredEntry, left_ms};
+use crate::entry::{ENTRY_BYTES_MAX, STORED_BYTES_MAX, SharedEntry, StoredEntry, left_ms};
 use crate::outbox::WaitingItem;
 use crate::scripts::ENTRIES_MAX;
 use crate::server::LiveFailure;
-use redis::cmd;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
+/// Entries that are read at once.
+const PAGE: usize = 64;
+/// Pages that all entries have at most: a server that has more is not believed.
+const PAGES_MAX: usize = 4096;
 /// Age of an entry that is to be taken only where there is none.
 const NEVER_NEWER: i64 = -1;
 
@@ -37,7 +40,7 @@ impl LiveSession<'_> {
         put.key(&core.keys.changes).arg(&entry.key).arg(text);
         put.arg(left_ms(entry, (core.clock)().unix_ms)).arg(age_ms);
         put.arg(&core.maker).arg(ENTRIES_MAX);
-        let (taken, held): (i64, String) = put.invoke_async(&mut self.commands.clone()).await?;
+        let (taken, held): (i64, String) = put.invoke_async(&mut self.commands()).await?;
         core.health.count_exchange(1);
         if let Some(waiting) = waiting {
             core.with_outbox(|outbox| outbox.told_entry(waiting));
@@ -61,23 +64,48 @@ impl LiveSession<'_> {
     /// Hears everything that the server holds, and gives it what this edge has and it has not.
     pub(super) async fn hear_all_entries(&self) -> Result<(), LiveFailure> {
         let core = self.core;
-        let commands = &mut self.commands.clone();
-        let all: HashMap<String, String> =
-            cmd("HGETALL").arg(&core.keys.entries).query_async(commands).await?;
-        for (key, stored) in &all {
-            match StoredEntry::parse(stored) {
-                Some(entry) if !entry.is_forgotten(self.server_ms.get()) => {
-                    self.hear(key, stored).await;
-                }
-                _ => {
-                    let mut drop = core.scripts.drop_entry.key(&core.keys.entries);
-                    let _: i64 = drop.arg(key).arg(stored).invoke_async(commands).await?;
-                }
+        let mut all = HashSet::new();
+        let mut cursor = "0".to_owned();
+        for _ in 0..PAGES_MAX {
+            let mut page = core.scripts.page_entries.key(&core.keys.entries);
+            page.arg(&cursor).arg(PAGE).arg(ENTRY_BYTES_MAX).arg(STORED_BYTES_MAX);
+            let (next, entries): (String, Vec<(String, String)>) =
+                page.invoke_async(&mut self.commands()).await?;
+            for (key, stored) in entries {
+                self.hear_held(&key, &stored).await?;
+                all.insert(key);
+            }
+            if all.len() > 2 * ENTRIES_MAX {
+                break;
+            }
+            if next == "0" {
+                return self.give_held(&all).await;
+            }
+            cursor = next;
+        }
+        Err(LiveFailure::TooMany("entries"))
+    }
+
+    /// Hears an entry that the server holds, or has it forget what nobody needs any more.
+    async fn hear_held(&self, key: &str, stored: &str) -> Result<(), LiveFailure> {
+        match StoredEntry::parse(stored) {
+            Some(entry) if !entry.is_forgotten(self.server_ms.get()) => {
+                self.hear(key, stored).await;
+            }
+            _ => {
+                let mut drop = self.core.scripts.drop_entry.key(&self.core.keys.entries);
+                let drop = drop.arg(key).arg(stored);
+                let _: i64 = drop.invoke_async(&mut self.commands()).await?;
             }
         }
-        let receiver = Arc::clone(&core.receiver);
+        Ok(())
+    }
+
+    /// Gives the server the entries that hold here and that it has not.
+    async fn give_held(&self, all: &HashSet<String>) -> Result<(), LiveFailure> {
+        let receiver = Arc::clone(&self.core.receiver);
         let held = tokio::task::spawn_blocking(move || receiver.held()).await.unwrap_or_default();
-        for entry in held.into_iter().filter(|it| !all.contains_key(&it.key)) {
+        for entry in held.into_iter().filter(|it| !all.contains(&it.key)) {
             self.put(&entry, NEVER_NEWER, None).await?;
         }
         Ok(())

@@ -15,7 +15,7 @@ impl LiveSession<'_> {
     /// Asks for whatever leases are wanted, as they are.
     pub(super) async fn keep_leasing(&self) -> Result<Infallible, LiveFailure> {
         let core = self.core;
-        let mut commands = self.commands.clone();
+        let mut commands = self.commands();
         loop {
             let wanted = core.lease_wanted.notified();
             let asks = core.leases.asks(ROUND);
@@ -36,6 +36,9 @@ impl LiveSession<'_> {
             let answer = round.query_async::<Vec<(u32, u32, u64)>>(&mut commands);
             let answer = tokio::time::timeout(LEASE_MAX, answer).await;
             let grants = answer.map_err(|_| LiveFailure::Slow)??;
+            if grants.len() != asks.len() {
+                return Err(LiveFailure::Answer("leases"));
+            }
             core.health.count_exchange(grants.len() as u64);
             let now = (core.clock)();
             for (ask, (granted, left, wait_us)) in asks.iter().zip(grants) {

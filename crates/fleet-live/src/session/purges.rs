@@ -2,10 +2,14 @@
 
 use super::stream_page::{StreamItem, items};
 use super::{LiveSession, PAGE};
+use crate::entry::PURGE_BYTES_MAX;
 use crate::kept_place::{PurgeOrder, PurgePlace};
 use crate::scripts::PURGES_KEPT;
 use crate::server::LiveFailure;
 use redis::{Value, cmd};
+
+/// Longest line and id, in bytes.
+const WORD_BYTES_MAX: usize = 64;
 
 impl LiveSession<'_> {
     /// Tells the purges that wait, in their order.
@@ -15,7 +19,7 @@ impl LiveSession<'_> {
             let mut add = core.scripts.add_purge.key(&core.keys.purges);
             add.key(&core.keys.purge_line).arg(format!("{:016x}", core.chance()));
             add.arg(&core.maker).arg(&waiting.what).arg(PURGES_KEPT);
-            let _: i64 = add.invoke_async(&mut self.commands.clone()).await?;
+            let _: i64 = add.invoke_async(&mut self.commands()).await?;
             core.with_outbox(|outbox| outbox.told_purge(waiting.number));
             core.health.count_exchange(1);
         }
@@ -30,11 +34,14 @@ impl LiveSession<'_> {
     /// Does what was purged while this edge was away.
     pub(super) async fn catch_up_purges(&self) -> Result<(), LiveFailure> {
         let core = self.core;
-        let commands = &mut self.commands.clone();
+        let commands = &mut self.commands();
         let mut line = cmd("HMGET");
         line.arg(&core.keys.purge_line).arg("line").arg("number");
         let (line, number): (Option<String>, Option<u64>) = line.query_async(commands).await?;
         let (line, number) = (line.unwrap_or_default(), number.unwrap_or(0));
+        if line.len() > WORD_BYTES_MAX {
+            return Err(LiveFailure::Answer("HMGET of the purges' line"));
+        }
         let id = self.last_id(&core.keys.purges).await?;
         let now = PurgePlace { line, number, id };
         let before = self.place.borrow().purges.clone();
@@ -47,7 +54,7 @@ impl LiveSession<'_> {
             self.miss_purges("the server has lost its purges", now).await;
             return Ok(());
         }
-        loop {
+        for _ in 0..=2 * PURGES_KEPT / PAGE {
             let mut read = cmd("XRANGE");
             read.arg(&core.keys.purges).arg(format!("({}", self.purge_id())).arg("+");
             let page: Value = read.arg("COUNT").arg(PAGE).query_async(commands).await?;
@@ -68,18 +75,29 @@ impl LiveSession<'_> {
     pub(super) async fn hear_purges(&self, items: Vec<StreamItem>) -> Result<(), LiveFailure> {
         for item in items {
             let field = |name: &str| item.fields.get(name).map(String::as_str);
+            let before = self.place.borrow().purges.clone();
             let number = field("n").and_then(|it| it.parse().ok());
-            let (Some(line), Some(number)) = (field("l"), number) else {
-                return Err(LiveFailure::Answer("XREAD of purges"));
+            let line = field("l").filter(|it| it.len() <= WORD_BYTES_MAX);
+            let purge = field("b").filter(|it| it.len() <= PURGE_BYTES_MAX);
+            let (Some(line), Some(number), Some(purge)) = (line, number, purge) else {
+                // Whatever it was for is dropped, and it is not read again.
+                let (line, number) =
+                    before.map_or_else(Default::default, |it| (it.line, it.number));
+                let place = PurgePlace { line, number, id: item.id };
+                self.miss_purges("a purge cannot be read", place).await;
+                continue;
             };
             let place = PurgePlace { line: line.to_owned(), number, id: item.id.clone() };
-            let before = self.place.borrow().purges.clone();
-            match before.map_or(PurgeOrder::Next, |before| before.order(line, number)) {
-                PurgeOrder::Done => {}
+            match before.as_ref().map_or(PurgeOrder::Next, |before| before.order(line, number)) {
+                PurgeOrder::Done => {
+                    let id = place.id.clone();
+                    let place = before.map_or(place, |before| PurgePlace { id, ..before });
+                    self.keep_place(place).await;
+                }
                 PurgeOrder::Missed => self.miss_purges("purges were missed", place).await,
                 PurgeOrder::Next => {
                     if field("e") != Some(&self.core.maker) {
-                        let purge = field("b").unwrap_or_default().to_owned();
+                        let purge = purge.to_owned();
                         self.core.health.count_exchange(1);
                         self.with_receiver(move |receiver| receiver.purge(&purge)).await;
                     }

@@ -3,14 +3,18 @@
 use redis::{Value, from_redis_value};
 use std::collections::HashMap;
 
+/// Longest id that is one: two numbers.
+const ID_BYTES_MAX: usize = 41;
+
 /// Item of a stream.
-pub(super) struct StreamItem {
-    pub(super) id: String,
-    pub(super) fields: HashMap<String, String>,
+pub(crate) struct StreamItem {
+    pub(crate) id: String,
+    /// Fields that are text; none of an item that has others.
+    pub(crate) fields: HashMap<String, String>,
 }
 
 /// Answer to `XREAD`: the items of each stream; none of what is none.
-pub(super) fn pages(value: Value) -> Option<Vec<(String, Vec<StreamItem>)>> {
+pub(crate) fn pages(value: Value) -> Option<Vec<(String, Vec<StreamItem>)>> {
     let pairs: Vec<(Value, Value)> = match value {
         Value::Nil => return Some(Vec::new()),
         Value::Map(pairs) => pairs,
@@ -24,14 +28,19 @@ pub(super) fn pages(value: Value) -> Option<Vec<(String, Vec<StreamItem>)>> {
 }
 
 /// Answer to `XRANGE`; none of what is none.
-pub(super) fn items(value: Value) -> Option<Vec<StreamItem>> {
+pub(crate) fn items(value: Value) -> Option<Vec<StreamItem>> {
     let Value::Array(items) = value else { return None };
     items.into_iter().map(item).collect()
 }
 
 fn item(value: Value) -> Option<StreamItem> {
     let (id, fields) = pair(value)?;
-    Some(StreamItem { id: from_redis_value(id).ok()?, fields: from_redis_value(fields).ok()? })
+    let id: String = from_redis_value(id).ok()?;
+    let is_id = |it: u8| it.is_ascii_digit() || it == b'-';
+    if id.len() > ID_BYTES_MAX || !id.bytes().all(is_id) {
+        return None;
+    }
+    Some(StreamItem { id, fields: from_redis_value(fields).unwrap_or_default() })
 }
 
 fn pair(value: Value) -> Option<(Value, Value)> {
@@ -68,9 +77,20 @@ mod tests {
     }
 
     #[test]
+    fn an_item_whose_fields_are_no_text_is_read_with_none() {
+        for fields in [
+            Value::Array(vec![text("k")]),
+            Value::Array(vec![text("k"), Value::BulkString(vec![0xff])]),
+            Value::Nil,
+        ] {
+            let read = items(Value::Array(vec![Value::Array(vec![text("1-0"), fields])])).unwrap();
+            assert!(read[0].fields.is_empty());
+        }
+    }
+
+    #[test]
     fn what_is_no_page_is_none() {
-        let odd =
-            Value::Array(vec![Value::Array(vec![text("1-0"), Value::Array(vec![text("k")])])]);
+        let odd = Value::Array(vec![Value::Array(vec![text("+"), Value::Array(vec![text("k")])])]);
         for value in [
             Value::Int(1),
             Value::Array(vec![text("s")]),

@@ -7,6 +7,7 @@
 
 mod edge;
 mod entries;
+mod hostile;
 mod leases;
 mod outages;
 mod purges;

@@ -1,6 +1,7 @@
 //! A primary that dies, its replica and a Sentinel: edges follow to the new primary.
 
 use crate::edge::{TestEdge, clock, settings};
+use crate::server_access::certificate;
 use test_support::{RedisServer, ScratchFolder, until};
 
 #[test]
@@ -62,4 +63,49 @@ fn a_name_that_no_sentinel_knows_is_told() {
     until("the reason", || {
         one.live.health().trouble.is_some_and(|it| it.contains("no Sentinel knows"))
     });
+}
+
+#[test]
+fn a_sentinel_has_a_user_and_tls_of_its_own() {
+    let (primary, folder) = (RedisServer::start(&[]), ScratchFolder::new());
+    certificate(&folder, "");
+    folder.write("sentinel.conf", "");
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let sentinel = RedisServer::start_by(&[
+        &file("sentinel.conf"),
+        "--sentinel",
+        "--tls-port",
+        &port.to_string(),
+        "--tls-cert-file",
+        &file("cert.pem"),
+        "--tls-key-file",
+        &file("key.pem"),
+        "--tls-ca-cert-file",
+        &file("cert.pem"),
+        "--tls-auth-clients",
+        "no",
+    ]);
+    let primary_port = primary.port().to_string();
+    let monitor = ["SENTINEL", "MONITOR", "harbour", "127.0.0.1", &primary_port, "1"];
+    assert_eq!(sentinel.cli(&monitor), "OK");
+    let user = ["on", ">word", "allchannels", "nocommands", "+hello", "+auth", "+sentinel"];
+    assert_eq!(sentinel.cli(&[&["ACL", "SETUSER", "watch"], &user[..]].concat()), "OK");
+    assert_eq!(sentinel.cli(&["ACL", "SETUSER", "default", "resetpass", ">hidden"]), "OK");
+    let edge = |sentinel: &str, more: &str| {
+        let more = format!(", \"sentinels\": [{sentinel:?}]{more}");
+        let settings = settings("redis://harbour", &more);
+        assert_eq!(settings.check(), []);
+        TestEdge::start_with(&settings, "one", folder.path(), clock)
+    };
+    let plain = sentinel.port();
+    let denied = edge(&format!("redis://watch:wrong@127.0.0.1:{plain}"), "");
+    until("the reason", || {
+        let told = denied.live.health().trouble.unwrap_or_default();
+        assert!(!told.contains("wrong@"), "{told}");
+        told.contains("user and password in url, or in sentinels")
+    });
+    edge(&format!("redis://watch:word@127.0.0.1:{plain}"), "").connected();
+    let ca = ", \"ca\": \"cert.pem\"";
+    edge(&format!("rediss://watch:word@127.0.0.1:{port}"), ca).connected();
 }

@@ -17,7 +17,7 @@ const COMMANDS: &[&str] = &[
     "+set",
     "+hget",
     "+hmget",
-    "+hgetall",
+    "+hscan",
     "+hset",
     "+hdel",
     "+hlen",
@@ -70,21 +70,21 @@ fn openssl(args: &[&str], folder: &ScratchFolder) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Makes `cert.pem` and `key.pem` for loopback, with this before their names.
+pub(crate) fn certificate(folder: &ScratchFolder, first: &str) {
+    let request = format!(
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
+         -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1,DNS:localhost \
+         -addext basicConstraints=critical,CA:FALSE -keyout {first}key.pem -out {first}cert.pem"
+    );
+    openssl(&request.split_whitespace().collect::<Vec<_>>(), folder);
+}
+
 #[test]
 fn over_tls_the_server_is_one_that_the_authority_vouches_for() {
     let folder = ScratchFolder::new();
-    let request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
-                   -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1,DNS:localhost \
-                   -addext basicConstraints=critical,CA:FALSE -keyout key.pem -out cert.pem";
-    openssl(&request.split_whitespace().collect::<Vec<_>>(), &folder);
-    openssl(
-        &request
-            .replace("key.pem", "other-key.pem")
-            .replace("cert.pem", "other.pem")
-            .split_whitespace()
-            .collect::<Vec<_>>(),
-        &folder,
-    );
+    certificate(&folder, "");
+    certificate(&folder, "other-");
     let file = |name: &str| folder.path().join(name).display().to_string();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let _server = RedisServer::start(&[
@@ -101,7 +101,7 @@ fn over_tls_the_server_is_one_that_the_authority_vouches_for() {
     let trusted = settings(&url, ", \"ca\": \"cert.pem\"");
     let one = TestEdge::start_with(&trusted, "one", folder.path(), clock);
     one.connected();
-    for distrusted in [settings(&url, ", \"ca\": \"other.pem\""), settings(&url, "")] {
+    for distrusted in [settings(&url, ", \"ca\": \"other-cert.pem\""), settings(&url, "")] {
         let two = TestEdge::start_with(&distrusted, "two", folder.path(), clock);
         until("the reason", || two.live.health().trouble.is_some());
         let told = two.live.health().trouble.unwrap();
