@@ -12,6 +12,7 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(input.iter().try_for_each(|byte| by_bytes.take(&[*byte])), outcome);
     let Ok(read) = HostileAnswer::read(input) else { return assert!(outcome.is_err()) };
     assert!(read.values <= WINDOW_VALUES_MAX);
+    assert!(read.nodes <= 250 + 256);
     assert!(read.text_bytes <= 4096);
     if gauge.is_between() && !input.is_empty() {
         assert!(!read.is_begun, "the library waits for more than the gauge");

@@ -1,6 +1,7 @@
 //! Costs of shared limits: a token from memory, and leases a second of a real server.
 //!
-//! `cargo run --release -p fleet-live --example lease_rate -- redis://127.0.0.1:6379 [EDGES]`
+//! `cargo run --release -p fleet-live --example lease_rate -- redis://127.0.0.1:6379`,
+//! and behind it a number of edges and the other nodes of a cluster as `HOST:PORT`.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -19,6 +20,9 @@ const TAKEN: u64 = 10_000_000;
 const COUNTED: Duration = Duration::from_secs(5);
 /// Buckets of each edge.
 const BUCKETS: u128 = 10_000;
+
+/// Odd number that spreads names over all of their bits.
+const SPREAD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
 
 struct DeafReceiver;
 
@@ -42,13 +46,15 @@ fn main() {
     let mut args = std::env::args().skip(1);
     let url = args.next().unwrap_or_else(|| "redis://127.0.0.1:6379".into());
     let edges: u32 = args.next().map_or(1, |it| it.parse().unwrap());
+    let cluster: Vec<String> = args.collect();
     from_memory();
     let folder = std::env::temp_dir().join(format!("lease-rate-{}", std::process::id()));
     let states: Vec<(LiveState, Arc<LeaseBook>)> = (0..edges)
         .map(|number| {
             let state = folder.join(number.to_string());
             std::fs::create_dir_all(&state).unwrap();
-            let settings = serde_json::json!({ "url": url, "prefix": "lease-rate" });
+            let settings =
+                serde_json::json!({ "url": url, "prefix": "lease-rate", "cluster": cluster });
             let leases = Arc::<LeaseBook>::default();
             let parts = LiveParts {
                 base: state.clone(),
@@ -74,7 +80,8 @@ fn main() {
         for (number, (_, leases)) in states.iter().enumerate() {
             for _ in 0..64 {
                 bucket = (bucket + 1) % BUCKETS;
-                let name = BucketName(bucket + number as u128 * BUCKETS);
+                // The first byte decides the node.
+                let name = BucketName((bucket + number as u128 * BUCKETS).wrapping_mul(SPREAD));
                 leases.take(name, SharedRate::new(1, 1_000_000), clock().mono_ms);
             }
         }

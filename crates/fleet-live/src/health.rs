@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 /// Standing at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveHealth {
-    /// Moment at which the server was lost or was not there at the start, in milliseconds since
-    /// 1970; none while it is there.
+    /// Moment at which the server or a node of the cluster was lost, or was not there at the start,
+    /// in milliseconds since 1970; none while all is there.
     pub degraded_since_ms: Option<u64>,
     /// Edges that the server saw lately, this one with them; the last known number while it is
     /// away.
@@ -33,6 +33,9 @@ pub(crate) struct HealthRecord {
     degraded: AtomicBool,
     since_ms: AtomicU64,
     edges: AtomicU32,
+    /// Parts of the buckets whose node is away, and since when.
+    parts_away: AtomicU32,
+    parts_since_ms: AtomicU64,
     connected: AtomicU64,
     exchanged: AtomicU64,
     dropped: AtomicU64,
@@ -46,6 +49,8 @@ impl HealthRecord {
             degraded: AtomicBool::new(true),
             since_ms: AtomicU64::new(now_ms),
             edges: AtomicU32::new(edges.max(1)),
+            parts_away: AtomicU32::new(0),
+            parts_since_ms: AtomicU64::new(0),
             connected: AtomicU64::new(0),
             exchanged: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
@@ -75,6 +80,22 @@ impl HealthRecord {
         self.note_trouble(trouble) || was_there
     }
 
+    /// Notes how many parts of the buckets have no node that answers.
+    pub(crate) fn parts_are_away(&self, parts: u32, now_ms: u64) {
+        if self.parts_away.swap(parts, Relaxed) == 0 {
+            self.parts_since_ms.store(now_ms, Relaxed);
+        }
+    }
+
+    /// Moment since which the server, or a node of the cluster, is away.
+    fn since_ms(&self) -> Option<u64> {
+        match (self.is_degraded(), self.parts_away.load(Relaxed)) {
+            (true, _) => Some(self.since_ms.load(Relaxed)),
+            (false, 0) => None,
+            (false, _) => Some(self.parts_since_ms.load(Relaxed)),
+        }
+    }
+
     /// Notes a trouble; true if it is another than the last.
     pub(crate) fn note_trouble(&self, trouble: &str) -> bool {
         let mut held = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
@@ -98,7 +119,7 @@ impl HealthRecord {
     pub(crate) fn read(&self, waiting: usize) -> LiveHealth {
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone();
         LiveHealth {
-            degraded_since_ms: self.is_degraded().then(|| self.since_ms.load(Relaxed)),
+            degraded_since_ms: self.since_ms(),
             edges: self.edges(),
             connected: self.connected.load(Relaxed),
             exchanged: self.exchanged.load(Relaxed),

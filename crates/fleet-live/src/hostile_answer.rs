@@ -2,8 +2,10 @@
 //!
 //! It does nothing with it. Called by the fuzz target.
 
+use crate::cluster_map::ClusterMap;
 use crate::entry::StoredEntry;
 use crate::reply_gauge::{BadReply, ReplyGauge};
+use crate::server_place::ServerPlace;
 use crate::session::{items, pages};
 use crate::ticket_keys::FleetSeal;
 use redis::{ErrorKind, Value, from_redis_value, parse_redis_value};
@@ -17,6 +19,8 @@ pub struct HostileAnswer {
     pub is_whole: bool,
     /// True if the library waits for more of it.
     pub is_begun: bool,
+    /// Nodes of a cluster in it, and parts that these have.
+    pub nodes: usize,
     /// Items of streams in it.
     pub items: usize,
     /// Longest text of an entry in it, in bytes.
@@ -37,6 +41,11 @@ impl HostileAnswer {
         };
         read.is_whole = true;
         read.values = count(&value);
+        if let Some(asked) = ServerPlace::new("127.0.0.1", 6379) {
+            let map = ClusterMap::read(value.clone(), &asked);
+            read.nodes =
+                map.map_or(0, |map| map.nodes.len() + map.parts().iter().flatten().count());
+        }
         let streams = pages(value.clone()).unwrap_or_default();
         let paged = streams.into_iter().flat_map(|(_, items)| items);
         for item in paged.chain(items(value.clone()).unwrap_or_default()) {

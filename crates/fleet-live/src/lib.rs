@@ -5,6 +5,7 @@
 //! no policy: what is shared is text. Called by the binary.
 
 mod bounded_stream;
+mod cluster_map;
 mod entry;
 mod health;
 mod hostile_answer;

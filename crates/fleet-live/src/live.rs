@@ -10,12 +10,13 @@ use crate::kept_place::KeptPlace;
 use crate::outbox::{BoxRoom, WordOutbox};
 use crate::scripts::ServerScripts;
 use crate::server::{LiveFailure, ServerAddress};
-use crate::server_keys::ServerKeys;
+use crate::server_keys::{KeySpread, ServerKeys};
+use crate::server_place::ServerPlace;
 use crate::session::LiveSession;
 use crate::settings::{LiveSettings, WhenAway};
 use crate::ticket_keys::{FleetSeal, TicketKeySet};
 use back_off::BackOff;
-use rate_limit::{AwayRule, FleetStanding, LeaseBook};
+use rate_limit::{FleetStanding, LeaseBook, PartSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -30,9 +31,10 @@ const PLACE_FILE: &str = "fleet-live.json";
 const OUTBOX_FILE: &str = "fleet-live.outbox";
 /// Time without the server after which shared keys of tickets are used no more, in milliseconds.
 const TICKETS_AWAY_MS: u64 = 12 * 3_600_000;
-/// First pause before the server is tried again, and the longest.
+/// First pause before the server is tried again, and the longest: a thousand edges are back within
+/// three seconds, and none of them knocks often enough to matter.
 const PAUSE_FIRST: Duration = Duration::from_millis(100);
-const PAUSE_MAX: Duration = Duration::from_secs(30);
+const PAUSE_MAX: Duration = Duration::from_millis(2500);
 /// Time that the last words may take when the program stops.
 const LEAVE_MAX: Duration = Duration::from_millis(500);
 
@@ -105,6 +107,8 @@ pub(crate) struct LiveCore {
     /// Keys of tickets in force, and when the server had them last.
     tickets: Mutex<Option<(TicketKeySet, u64)>>,
     outbox: Mutex<WordOutbox>,
+    /// Parts of the buckets whose node is away.
+    parts_away: Mutex<PartSet>,
     purge_of_everything: String,
     when_away: WhenAway,
     stop: Notify,
@@ -115,6 +119,7 @@ impl LiveState {
     /// with the settings' files, or that there is no thread to be had.
     pub fn start(settings: &LiveSettings, parts: LiveParts) -> io::Result<Self> {
         let address = ServerAddress::new(settings, &parts.base).map_err(io::Error::other)?;
+        let spread = if address.is_cluster() { KeySpread::Cluster } else { KeySpread::One };
         let chance = getrandom::u64().map_err(io::Error::other)?;
         let place_file = parts.state.join(PLACE_FILE);
         let place = KeptPlace::read(&place_file);
@@ -124,7 +129,7 @@ impl LiveState {
         let lease_wanted = Arc::new(Notify::new());
         let core = Arc::new(LiveCore {
             address,
-            keys: ServerKeys::new(&settings.prefix),
+            keys: ServerKeys::new(&settings.prefix, spread),
             scripts: ServerScripts::new(),
             edge: parts.edge,
             maker: format!("{chance:016x}"),
@@ -143,10 +148,12 @@ impl LiveState {
                 .and_then(|it| FleetSeal::new(it.reveal(), &settings.prefix)),
             tickets: Mutex::default(),
             outbox: Mutex::new(outbox),
+            parts_away: Mutex::default(),
             purge_of_everything: parts.purge_of_everything,
             when_away: settings.when_away,
             stop: Notify::new(),
         });
+        core.leases.set_parts_away(PartSet::default(), settings.when_away.rule());
         core.leases.wake_by(Box::new(move || lease_wanted.notify_one()));
         core.note_standing();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -254,14 +261,30 @@ impl LiveCore {
     }
 
     fn note_standing(&self) {
-        let rule = match self.when_away {
-            WhenAway::Divide => AwayRule::Divide,
-            WhenAway::Open => AwayRule::Open,
-            WhenAway::Closed => AwayRule::Closed,
-        };
         let edges = self.health.edges();
-        let away = self.health.is_degraded().then_some(rule);
+        let away = self.health.is_degraded().then_some(self.when_away.rule());
         self.leases.set_standing(FleetStanding { edges, away });
+    }
+
+    /// Changes which parts of the buckets have no node that answers.
+    pub(crate) fn parts_are_away(&self, change: impl FnOnce(&mut PartSet)) {
+        let mut away = self.parts_away.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = *away;
+        change(&mut away);
+        if *away != before {
+            self.health.parts_are_away(away.len(), (self.clock)().unix_ms);
+            self.leases.set_parts_away(*away, self.when_away.rule());
+        }
+    }
+
+    /// Notes that a node of the cluster is away; others go on.
+    pub(crate) fn lost_shard(&self, node: &ServerPlace, why: &LiveFailure) {
+        let ServerPlace { host, port } = node;
+        let told = format!("the node {host}:{port} of the cluster is away: {why}");
+        if self.health.note_trouble(&told) {
+            let rule = self.when_away.told();
+            log::warn!(target: "fleet", "{told}; shared limits that it has {rule}");
+        }
     }
 
     fn lost(&self, why: &LiveFailure) {
@@ -269,11 +292,7 @@ impl LiveCore {
             log::warn!(
                 target: "fleet",
                 "the live state is away: {why}; requests are served as before, shared limits {}",
-                match self.when_away {
-                    WhenAway::Divide => "are divided by the edges seen last",
-                    WhenAway::Open => "let everything pass",
-                    WhenAway::Closed => "refuse everything",
-                }
+                self.when_away.told()
             );
         }
         self.note_standing();

@@ -4,12 +4,13 @@
 //! Every command has an end: a server that hangs is a server that is away. Called by the session.
 
 use crate::bounded_stream::BoundedStream;
+use crate::cluster_map::ClusterMap;
 use crate::server_place::ServerPlace;
 use crate::settings::{BadServer, LiveSettings, sentinel_address};
 use redis::aio::MultiplexedConnection;
 use redis::{
     AsyncConnectionConfig, ErrorKind, ProtocolVersion, RedisConnectionInfo, RedisError,
-    RedisResult, cmd,
+    RedisResult, Value, cmd,
 };
 use std::fmt;
 use std::io;
@@ -38,6 +39,8 @@ pub(crate) struct ServerAddress {
     tls: Option<ClientTls>,
     /// Sentinels, which know the primary; where there are none, the place is the server's own.
     sentinels: Vec<SentinelAddress>,
+    /// Nodes of a cluster beside the place.
+    cluster: Vec<ServerPlace>,
 }
 
 /// The way to a Sentinel.
@@ -78,6 +81,8 @@ pub(crate) enum LiveFailure {
     Slow,
     /// No Sentinel knows a primary of this name.
     NoPrimary,
+    /// The cluster has no node for a key.
+    NoNode,
 }
 
 impl ServerAddress {
@@ -102,7 +107,12 @@ impl ServerAddress {
             tls: own.is_tls.then(tls).transpose()?,
             place: own.place,
             sentinels,
+            cluster: settings.cluster.iter().filter_map(|it| ServerPlace::parse(it)).collect(),
         })
+    }
+
+    pub(crate) fn is_cluster(&self) -> bool {
+        !self.cluster.is_empty()
     }
 
     /// The server to be spoken to now, where there is one.
@@ -121,6 +131,26 @@ impl ServerAddress {
         Err(failure)
     }
 
+    /// The cluster as a node of it tells; the first that is asked is one by chance.
+    pub(crate) async fn cluster(&self, chance: u64) -> Result<ClusterMap, LiveFailure> {
+        let mut nodes: Vec<&ServerPlace> = self.cluster.iter().collect();
+        nodes.push(&self.place);
+        let first = (chance % nodes.len() as u64) as usize;
+        nodes.rotate_left(first);
+        let mut failure = LiveFailure::NoNode;
+        for node in nodes {
+            let asked = async {
+                let link = self.open(node, ConnectionUse::Commands).await?;
+                cluster_map(&link.connection, node).await
+            };
+            match asked.await {
+                Ok(map) => return Ok(map),
+                Err(why) => failure = why,
+            }
+        }
+        Err(failure)
+    }
+
     /// Opens a connection to one server.
     pub(crate) async fn open(
         &self,
@@ -133,6 +163,16 @@ impl ServerAddress {
         };
         ServerLink::open(place, &self.login, self.tls.as_ref(), patience).await
     }
+}
+
+/// The cluster as this node tells.
+pub(crate) async fn cluster_map(
+    connection: &MultiplexedConnection,
+    node: &ServerPlace,
+) -> Result<ClusterMap, LiveFailure> {
+    let mut ask = cmd("CLUSTER");
+    let told: Value = ask.arg("SLOTS").query_async(&mut connection.clone()).await?;
+    ClusterMap::read(told, node).ok_or(LiveFailure::Answer("CLUSTER SLOTS"))
 }
 
 impl SentinelAddress {
@@ -220,6 +260,7 @@ impl fmt::Display for LiveFailure {
             Self::NoPrimary => {
                 f.write_str("no Sentinel knows a primary of the name that is the host of url")
             }
+            Self::NoNode => f.write_str("the cluster has no node for the slot of the fleet's keys"),
             Self::Slow => f.write_str("it took over 100 ms for a lease"),
         }
     }
@@ -236,6 +277,7 @@ fn remedy(why: &RedisError) -> Option<&'static str> {
         }
         (_, Some("OOM")) => Some("; raise maxmemory, or let it evict"),
         (_, Some("READONLY")) => Some("; url names a replica: name the primary"),
+        (_, Some("MOVED")) => Some("; it is a node of a cluster: name others in cluster"),
         _ => None,
     }
 }

@@ -1,6 +1,18 @@
 //! Names of the keys at the server: all begin with the prefix, so that one pattern of an ACL
 //! serves.
 
+use crate::cluster_map::part_tag;
+use rate_limit::BucketName;
+
+/// Spread of keys over servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeySpread {
+    /// One server has them all.
+    One,
+    /// Nodes of a cluster share them: one has all but the buckets, each has parts of these.
+    Cluster,
+}
+
 /// Names of the keys.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerKeys {
@@ -17,14 +29,20 @@ pub(crate) struct ServerKeys {
     /// Seed of the names of buckets.
     pub(crate) seed: String,
     /// Beginning of the names of buckets.
-    pub(crate) buckets: String,
+    buckets: String,
+    tag: String,
+    spread: KeySpread,
     /// Keys of TLS sessions.
     pub(crate) tickets: String,
 }
 
 impl ServerKeys {
-    pub(crate) fn new(prefix: &str) -> Self {
-        let key = |name: &str| format!("{prefix}:{name}");
+    pub(crate) fn new(prefix: &str, spread: KeySpread) -> Self {
+        let key = |name: &str| match spread {
+            KeySpread::One => format!("{prefix}:{name}"),
+            // The braces have the prefix decide the slot: scripts touch several of these keys.
+            KeySpread::Cluster => format!("{prefix}:{{{prefix}}}:{name}"),
+        };
         Self {
             entries: key("entries"),
             changes: key("changes"),
@@ -32,8 +50,26 @@ impl ServerKeys {
             purge_line: key("purge-line"),
             edges: key("edges"),
             seed: key("seed"),
-            buckets: key("limit:"),
+            buckets: format!("{prefix}:limit:"),
+            tag: prefix.to_owned(),
+            spread,
             tickets: key("ticket-keys"),
+        }
+    }
+
+    /// The part of the names of all but the buckets that decides their slot in a cluster.
+    pub(crate) fn tag(&self) -> &str {
+        &self.tag
+    }
+
+    /// The name of a bucket.
+    pub(crate) fn bucket(&self, bucket: BucketName) -> String {
+        match self.spread {
+            KeySpread::One => format!("{}{:032x}", self.buckets, bucket.0),
+            KeySpread::Cluster => {
+                let rest = bucket.0 & (u128::MAX >> 8);
+                format!("{}{{{}}}{rest:030x}", self.buckets, part_tag(bucket.part()))
+            }
         }
     }
 }

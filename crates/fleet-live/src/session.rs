@@ -7,13 +7,16 @@
 mod entries;
 mod leases;
 mod purges;
+mod shards;
 mod stream_page;
 mod tickets;
 
+use crate::cluster_map::ClusterMap;
 use crate::kept_place::KeptPlace;
 use crate::live::LiveCore;
 use crate::scripts::SEEN_MS;
 use crate::server::{ConnectionUse, LiveFailure, STREAM_WAIT, ServerLink};
+use crate::server_place::ServerPlace;
 use redis::aio::MultiplexedConnection;
 use redis::{Value, cmd};
 use std::cell::{Cell, RefCell};
@@ -32,6 +35,10 @@ const EMPTY_PAUSE: Duration = Duration::from_millis(100);
 /// Session with the server.
 pub(crate) struct LiveSession<'c> {
     core: &'c LiveCore,
+    /// Server that has all but the buckets of a cluster's other nodes.
+    server: ServerPlace,
+    /// Cluster at the begin of the session, where it is one.
+    cluster: Option<ClusterMap>,
     commands: ServerLink,
     streams: ServerLink,
     /// Lead of this machine's clock over the server's, in milliseconds.
@@ -46,12 +53,14 @@ pub(crate) struct LiveSession<'c> {
 impl<'c> LiveSession<'c> {
     /// Reaches the server, which counts this edge from then on.
     pub(crate) async fn open(core: &'c LiveCore) -> Result<Self, LiveFailure> {
-        let server = core.address.server().await?;
+        let (server, cluster) = Self::find(core).await?;
         let commands = core.address.open(&server, ConnectionUse::Commands).await?;
         let streams = core.address.open(&server, ConnectionUse::Streams).await?;
         core.scripts.lease.load_async(&mut commands.connection.clone()).await?;
         let session = Self {
             core,
+            server,
+            cluster,
             commands,
             streams,
             ahead_ms: Cell::new(0),
@@ -62,6 +71,17 @@ impl<'c> LiveSession<'c> {
         session.beat().await?;
         session.learn_seed().await?;
         Ok(session)
+    }
+
+    /// The server to be spoken to, and the cluster that it belongs to.
+    async fn find(core: &LiveCore) -> Result<(ServerPlace, Option<ClusterMap>), LiveFailure> {
+        if !core.address.is_cluster() {
+            return Ok((core.address.server().await?, None));
+        }
+        let map = core.address.cluster(core.chance()).await?;
+        let node = map.node(core.keys.tag()).and_then(|node| map.nodes.get(node));
+        let server = node.cloned().ok_or(LiveFailure::NoNode)?;
+        Ok((server, Some(map)))
     }
 
     /// Catches up, and follows until the server is lost.
@@ -76,10 +96,17 @@ impl<'c> LiveSession<'c> {
             self.read(changes),
             self.tell(),
             self.keep_beating(),
-            self.keep_leasing(),
+            self.lease(),
             self.keep_tickets()
         );
         loops.map(|(never, ..)| never)
+    }
+
+    async fn lease(&self) -> Result<Infallible, LiveFailure> {
+        match &self.cluster {
+            None => self.keep_leasing().await,
+            Some(map) => self.keep_shards(map.clone()).await,
+        }
     }
 
     /// Says that this edge ends.

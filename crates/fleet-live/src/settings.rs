@@ -1,6 +1,7 @@
 //! Settings: the section `fleet.live` of the configuration.
 
 use crate::server_place::ServerPlace;
+use rate_limit::AwayRule;
 use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, RedisError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,8 @@ const SECRET_LENGTH_MIN: usize = 32;
 const PREFIX_LENGTH_MAX: usize = 64;
 /// Most Sentinels.
 const SENTINELS_MAX: usize = 16;
+/// Most nodes of a cluster that are named.
+const NODES_MAX: usize = 64;
 /// Largest file of authorities, in bytes.
 const CA_BYTES_MAX: u64 = 1 << 20;
 /// Port of a Sentinel that names none.
@@ -34,6 +37,10 @@ pub struct LiveSettings {
     /// At most 16; the first that answers is believed. Default none.
     #[serde(default)]
     pub sentinels: Vec<String>,
+    /// Nodes of a Redis Cluster as `HOST:PORT`, from which the others are learnt; `url` is one of
+    /// them, and its user, password and TLS are those of all. At most 64. Default none: no cluster.
+    #[serde(default)]
+    pub cluster: Vec<String>,
     /// File with the authorities that may vouch for a server at `rediss://`, as PEM; a relative
     /// path starts from the configuration's folder. Default: those that browsers know.
     #[serde(default)]
@@ -67,6 +74,25 @@ pub enum WhenAway {
     Closed,
 }
 
+impl WhenAway {
+    pub(crate) fn rule(self) -> AwayRule {
+        match self {
+            Self::Divide => AwayRule::Divide,
+            Self::Open => AwayRule::Open,
+            Self::Closed => AwayRule::Closed,
+        }
+    }
+
+    /// The rule in the log's words, after the limits.
+    pub(crate) fn told(self) -> &'static str {
+        match self {
+            Self::Divide => "are divided by the edges seen last",
+            Self::Open => "let everything pass",
+            Self::Closed => "refuse everything",
+        }
+    }
+}
+
 fn tidegate() -> String {
     "tidegate".into()
 }
@@ -98,6 +124,7 @@ impl LiveSettings {
                 ));
             }
         }
+        self.check_cluster(&mut complaints);
         let is_plain = |it: char| it.is_ascii_alphanumeric() || ".-_".contains(it);
         let length = self.prefix.len();
         if !(1..=PREFIX_LENGTH_MAX).contains(&length) || !self.prefix.chars().all(is_plain) {
@@ -112,6 +139,29 @@ impl LiveSettings {
                 .push(Complaint::new("secret", text).remedy("openssl rand -hex 32 makes one"));
         }
         complaints
+    }
+
+    fn check_cluster(&self, complaints: &mut Vec<Complaint>) {
+        if self.cluster.is_empty() {
+            return;
+        }
+        if self.cluster.len() > NODES_MAX {
+            complaints.push(Complaint::new("cluster", format!("at most {NODES_MAX}")));
+        }
+        if !self.sentinels.is_empty() {
+            let told = Complaint::new("cluster", "a cluster has no Sentinels");
+            complaints.push(told.remedy("leave sentinels out, or cluster"));
+        }
+        if self.address().is_ok_and(|it| it.login.db() != 0) {
+            let told = Complaint::new("url", "a cluster has one database");
+            complaints.push(told.remedy("leave its number out of url"));
+        }
+        for (index, node) in self.cluster.iter().enumerate() {
+            if ServerPlace::parse(node).is_none() {
+                let told = Complaint::new(format!("cluster.{index}"), "this is no node's address");
+                complaints.push(told.remedy("write HOST:PORT, as 10.0.0.21:6379"));
+            }
+        }
     }
 
     /// The server's address and the user; a reason without the password if it is none.
@@ -200,7 +250,7 @@ impl fmt::Display for BadServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Many => f.write_str(
-                "one server is named here, and Sentinels in sentinels; clusters are not built yet",
+                "one server is named here; Sentinels in sentinels, other nodes of a cluster in cluster",
             ),
             Self::NoAddress => f.write_str("this is no address of a server"),
             Self::Options => f.write_str("a server's address ends with its database"),
@@ -221,6 +271,7 @@ mod tests {
         LiveSettings {
             url: url.into(),
             sentinels: Vec::new(),
+            cluster: Vec::new(),
             ca: None,
             prefix: "tidegate".into(),
             when_away: WhenAway::Divide,
@@ -258,6 +309,20 @@ mod tests {
             assert!(complaints[0].remedy.is_some(), "{url}");
             assert!(!complaints[0].to_string().contains("hidden"), "{complaints:?}");
         }
+    }
+
+    #[test]
+    fn a_cluster_has_nodes_one_database_and_no_sentinels() {
+        let mut cluster = settings("rediss://edge:word@10.0.0.21:7000");
+        cluster.cluster = vec!["10.0.0.22:7000".into(), "[2001:db8::1]:7000".into()];
+        assert_eq!(cluster.check(), []);
+        cluster.url = "redis://10.0.0.21:7000/3".into();
+        cluster.cluster.push("10.0.0.23".into());
+        cluster.sentinels = vec!["10.0.0.11:26379".into()];
+        let complaints = cluster.check();
+        assert!(complaints.iter().all(|it| it.remedy.is_some()));
+        let paths: Vec<String> = complaints.into_iter().map(|it| it.path).collect();
+        assert_eq!(paths, ["cluster", "url", "cluster.2"]);
     }
 
     #[test]

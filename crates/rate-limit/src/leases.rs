@@ -6,10 +6,13 @@
 //! clock. Asked by the doors for each request of a shared limit; filled by the live state.
 
 mod bucket;
+mod part_set;
 
 pub use bucket::{LeaseOutcome, SharedRate};
+pub use part_set::PartSet;
 
 use bucket::LeasedBucket;
+use part_set::SharedParts;
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::fmt;
 use std::hash::Hasher;
@@ -87,6 +90,9 @@ pub struct LeaseBook {
     edges: AtomicU32,
     /// The rule that holds, as a number; 0 while the server is there.
     away: AtomicU32,
+    /// Parts whose server is away, and the rule that holds for them, as a number.
+    parts_away: SharedParts,
+    part_rule: AtomicU32,
     /// Counted up when the server was lost: what was asked before is not answered.
     losses: AtomicU32,
     seed: [AtomicU64; 2],
@@ -110,6 +116,8 @@ impl Default for LeaseBook {
             wake: Mutex::default(),
             edges: AtomicU32::new(1),
             away: AtomicU32::new(number(Some(AwayRule::Divide))),
+            parts_away: SharedParts::default(),
+            part_rule: AtomicU32::new(number(Some(AwayRule::Divide))),
             losses: AtomicU32::new(0),
             seed: [AtomicU64::new(0), AtomicU64::new(0)],
         }
@@ -125,7 +133,7 @@ impl LeaseBook {
 
     /// Takes a token of a bucket, at this moment of a clock that never goes back.
     pub fn take(&self, name: BucketName, rate: SharedRate, mono_ms: u64) -> LeaseOutcome {
-        let standing = self.standing();
+        let standing = self.standing_of(name);
         match standing.away {
             Some(AwayRule::Open) => return LeaseOutcome::open(rate),
             Some(AwayRule::Closed) => return LeaseOutcome::closed(),
@@ -190,15 +198,31 @@ impl LeaseBook {
         }
     }
 
+    /// Sets the parts whose server is away while others are there, and the rule for them.
+    pub fn set_parts_away(&self, parts: PartSet, rule: AwayRule) {
+        self.part_rule.store(number(Some(rule)), Relaxed);
+        self.parts_away.set(parts);
+        self.forget_asked();
+    }
+
+    /// Has every bucket ask again: what was asked may not be answered.
+    pub fn forget_asked(&self) {
+        self.losses.fetch_add(1, Relaxed);
+    }
+
     /// The standing.
     pub fn standing(&self) -> FleetStanding {
-        let away = match self.away.load(Relaxed) {
-            1 => Some(AwayRule::Divide),
-            2 => Some(AwayRule::Open),
-            3 => Some(AwayRule::Closed),
-            _ => None,
-        };
+        let away = rule(self.away.load(Relaxed));
         FleetStanding { edges: self.edges.load(Relaxed), away }
+    }
+
+    /// The standing for one bucket.
+    fn standing_of(&self, name: BucketName) -> FleetStanding {
+        let mut standing = self.standing();
+        if standing.away.is_none() && self.parts_away.contains(name.part()) {
+            standing.away = rule(self.part_rule.load(Relaxed));
+        }
+        standing
     }
 
     fn ask(&self, ask: LeaseAsk) {
@@ -280,6 +304,15 @@ impl Hasher for BucketHasher {
 impl fmt::Debug for LeaseBook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "LeaseBook({:?})", self.standing())
+    }
+}
+
+fn rule(number: u32) -> Option<AwayRule> {
+    match number {
+        1 => Some(AwayRule::Divide),
+        2 => Some(AwayRule::Open),
+        3 => Some(AwayRule::Closed),
+        _ => None,
     }
 }
 

@@ -12,7 +12,7 @@ pub use bandwidth::{BandwidthClass, ByteRate};
 pub use client::client_of;
 pub use leases::{
     AwayRule, BucketHasher, BucketName, FleetStanding, LeaseAsk, LeaseBook, LeaseGrant,
-    LeaseOutcome, SharedRate, WakeCall,
+    LeaseOutcome, PartSet, SharedRate, WakeCall,
 };
 
 use std::collections::HashMap;

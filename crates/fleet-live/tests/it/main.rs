@@ -5,6 +5,7 @@
     reason = "a test fails by panicking, and its name is a sentence"
 )]
 
+mod cluster;
 mod edge;
 mod entries;
 mod hostile;

@@ -202,3 +202,32 @@ fn names_are_the_same_for_the_same_seed_alone() {
     two.set_seed([1, 3]);
     assert_ne!(name(&one), name(&two));
 }
+
+#[test]
+fn a_part_that_is_away_has_its_rule_and_the_others_are_asked_for() {
+    let (book, rate) = (LeaseBook::default(), per_second(100, 40));
+    book.set_standing(FleetStanding { edges: 4, away: None });
+    let (there, away) = (BucketName(1), BucketName(0xab << 120 | 1));
+    assert_eq!((there.part(), away.part()), (0, 0xab));
+    book.take(away, rate, 0);
+    assert_eq!(book.asks(9).len(), 1);
+    let mut parts = PartSet::default();
+    parts.insert(0xab);
+    assert!(parts.contains(0xab) && !parts.contains(0xaa) && parts.len() == 1);
+    for (rule, passes) in [(AwayRule::Open, 200), (AwayRule::Closed, 0)] {
+        book.set_parts_away(parts, rule);
+        let passed = (0..200).filter(|_| book.take(away, rate, 1).is_taken).count();
+        assert_eq!(passed, passes);
+        assert!(book.take(there, rate, 1).is_taken || rule == AwayRule::Closed);
+    }
+    book.set_parts_away(parts, AwayRule::Divide);
+    let passed = (0..200).filter(|_| book.take(away, rate, 2).is_taken).count();
+    assert!(passed <= 10, "a quarter of the burst: {passed}");
+    assert!(book.asks(999).iter().all(|ask| ask.bucket == there));
+    parts.remove(0xab);
+    assert!(parts.is_empty());
+    book.set_parts_away(parts, AwayRule::Divide);
+    book.take(away, rate, 3);
+    let asks = book.asks(999);
+    assert!(asks.iter().any(|ask| ask.bucket == away), "asked anew: {asks:?}");
+}
