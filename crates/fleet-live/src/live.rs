@@ -31,10 +31,12 @@ const PLACE_FILE: &str = "fleet-live.json";
 const OUTBOX_FILE: &str = "fleet-live.outbox";
 /// Time without the server after which shared keys of tickets are used no more, in milliseconds.
 const TICKETS_AWAY_MS: u64 = 12 * 3_600_000;
-/// First pause before the server is tried again, and the longest: a thousand edges are back within
-/// three seconds, and none of them knocks often enough to matter.
+/// First pause before the server is tried again, and the longest.
 const PAUSE_FIRST: Duration = Duration::from_millis(100);
-const PAUSE_MAX: Duration = Duration::from_millis(2500);
+const PAUSE_MAX: Duration = Duration::from_millis(1750);
+/// Milliseconds by which a pause is longer at most, one for each edge: many are spread over a
+/// second, so that they do not come back as one, and are back within three all the same.
+const SPREAD_MS_MAX: u64 = 1000;
 /// Time that the last words may take when the program stops.
 const LEAVE_MAX: Duration = Duration::from_millis(500);
 
@@ -389,7 +391,9 @@ async fn keep_connected(core: &LiveCore) {
             core.lost(&why);
         }
         core.drop_old_tickets();
-        let pause = back_off.pause(core.chance());
+        let spread_ms = u64::from(core.health.edges()).min(SPREAD_MS_MAX);
+        let spread = Duration::from_millis(core.chance() % spread_ms);
+        let pause = back_off.pause(core.chance()) + spread;
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = core.stop.notified() => return,
