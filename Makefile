@@ -17,7 +17,7 @@ BENCH_FLAGS := $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS))
 BENCHES := dns pixel proxy web gateway browser scale edge
 
 PROFDATA = $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata)
-.PHONY: help run fleet test dist dashboard test-packages cache-suite lint unit e2e fuzz-build fuzz-smoke bench bench-peers instructions \
+.PHONY: help run fleet test dist dashboard test-packages cache-suite s3-server lint unit e2e fuzz-build fuzz-smoke bench bench-peers instructions \
 	soak book clean packages packages-test $(BENCHES:%=bench-%)
 
 help:
@@ -126,7 +126,7 @@ unit: dashboard
 	$(CARGO) test --workspace --doc --locked -q
 
 # One test at a time: they start whole servers, browsers and network namespaces.
-e2e: dashboard test-packages cache-suite
+e2e: dashboard test-packages cache-suite s3-server
 	$(CARGO) build --locked -p tidegate
 	$(CARGO) test -p tidegate-tests --locked -- --test-threads=1 | tests/slowest.py
 	cd dashboard && npm run --silent stories
@@ -140,6 +140,11 @@ packages-test: test-packages dashboard
 cache-suite: tests/cache-suite/node_modules/.package-lock.json
 tests/cache-suite/node_modules/.package-lock.json: tests/cache-suite/package.json tests/cache-suite/package-lock.json
 	cd tests/cache-suite && npm ci --ignore-scripts --no-audit --no-fund --silent
+
+# A server that speaks as S3 does and verifies signatures.
+s3-server: tests/s3/node_modules/.package-lock.json
+tests/s3/node_modules/.package-lock.json: tests/s3/package.json tests/s3/package-lock.json
+	cd tests/s3 && npm ci --ignore-scripts --no-audit --no-fund --silent
 
 fuzz-build:
 	fuzz/smoke --build

@@ -17,6 +17,7 @@ pub mod namespace;
 pub mod origin;
 pub mod php;
 pub mod resolver;
+pub mod s3_server;
 pub mod sign_on_provider;
 pub mod tidegate;
 pub mod wait;

@@ -28,15 +28,20 @@ pub(crate) fn init(args: &InitArgs) -> Result<(), CommandFailure> {
     let place = BundlePlace::parse(&args.bundles)
         .map_err(|why| wrong(format!("--bundles: {why}; {}", why.remedy())))?;
     FleetFolder::create(&args.folder, &args.bundles, &public).map_err(wrong)?;
-    if let Err(why) = client(&place, None)?.prepare() {
-        let [status, enrolments] = [objects::STATUS_FOLDER, objects::ENROLMENT_FOLDER];
-        println!("{place}: {why}; make the folders {status} and {enrolments} there");
+    if let Err(why) = client(&place, None, None)?.prepare() {
+        if place.has_folders() {
+            let [status, enrolments] = [objects::STATUS_FOLDER, objects::ENROLMENT_FOLDER];
+            println!("{place}: {why}; make the folders {status} and {enrolments} there");
+        } else {
+            println!("{place}: {why}");
+        }
     }
     let folder = args.folder.display();
     println!("{folder}/fleet.yaml is written. Beside it goes the configuration, as tidegate.yaml;");
     println!("then: tidegate fleet publish {folder} --key {}", args.key.display());
     println!("\nEach machine is told in its own tidegate.yaml:\n");
     println!("fleet:\n  bundles: {}\n  keys: [\"{public}\"]", json!(args.bundles));
+    tell_credentials(&place);
     Ok(())
 }
 
@@ -83,14 +88,24 @@ pub(crate) fn join(host: &dyn FleetHost, args: &JoinArgs) -> Result<(), CommandF
         seal: identity.sealing.public(),
     };
     let request = token.request(&request).map_err(wrong)?;
-    let client = client(&place, args.ca.as_deref())?;
+    let client = client(&place, args.ca.as_deref(), host.s3_credentials())?;
     client.put(&objects::enrolment(&token.edge), &request).map_err(wrong)?;
     let keys: Vec<String> = token.trust.keys.iter().map(ToString::to_string).collect();
     println!("{} has asked to join; whoever publishes admits it: tidegate fleet admit", token.edge);
     println!("\nIts tidegate.yaml says:\n");
     println!("fleet:\n  name: {}\n  bundles: {}", json!(token.edge), json!(token.bundles));
     println!("  keys: {}\n  signatures: {}", json!(keys), token.trust.signatures);
+    tell_credentials(&place);
     Ok(())
+}
+
+/// Lines that only the machine itself can complete.
+fn tell_credentials(place: &BundlePlace) {
+    if !place.has_folders() {
+        println!(
+            "  s3: {{ access_key_id: …, secret_access_key: \"${{file:/etc/tidegate/s3.secret}}\" }}"
+        );
+    }
 }
 
 /// Takes in who has joined.

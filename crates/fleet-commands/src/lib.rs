@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use command_output::{CommandFailure, ExitReason};
 use config::Plan;
 use fleet_bundle::PublisherKey;
-use fleet_edge::{BundleClient, BundlePlace};
+use fleet_edge::{BundleClient, BundlePlace, S3Credentials};
 use fleet_publish::{FleetFolder, FleetPublisher, RevisionNote};
 use origins::Dialer;
 use resolver::Resolver;
@@ -72,7 +72,7 @@ pub struct InitArgs {
     /// The folder, made if it is not there
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
-    /// Where bundles will lie: an absolute folder, or an address that takes PUT
+    /// Where bundles will lie: an absolute folder, an address for PUT, or `s3://BUCKET/PREFIX`
     #[arg(long, value_name = "PLACE")]
     bundles: String,
     /// The private key: read if it is there, else made; best kept outside of the folder
@@ -182,6 +182,8 @@ pub trait FleetHost {
     /// # Errors
     /// A wrong configuration.
     fn state_dir(&self) -> Result<PathBuf, CommandFailure>;
+    /// Credentials of this machine for bundles at S3, as its own configuration has them.
+    fn s3_credentials(&self) -> Option<S3Credentials>;
 }
 
 /// Runs a command.
@@ -215,12 +217,16 @@ fn wrong(why: impl fmt::Display) -> CommandFailure {
 fn publisher(args: &FolderArgs) -> Result<FleetPublisher, CommandFailure> {
     let folder = FleetFolder::open(&args.folder).map_err(wrong)?;
     let place = folder.place().map_err(wrong)?;
-    let client = client(&place, args.ca.as_deref())?;
+    let client = client(&place, args.ca.as_deref(), None)?;
     Ok(FleetPublisher::new(folder, client, env!("CARGO_PKG_VERSION")))
 }
 
 /// A client of a place, which looks names up as any program of this machine does.
-fn client(place: &BundlePlace, ca: Option<&Path>) -> Result<BundleClient, CommandFailure> {
+fn client(
+    place: &BundlePlace,
+    ca: Option<&Path>,
+    credentials: Option<S3Credentials>,
+) -> Result<BundleClient, CommandFailure> {
     let tls = match ca {
         None => ClientTls::new(),
         Some(file) => {
@@ -231,7 +237,7 @@ fn client(place: &BundlePlace, ca: Option<&Path>) -> Result<BundleClient, Comman
     let settings = config::default_plan().resolver_settings();
     let resolver = Resolver::start(&settings, tls.clone())
         .map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))?;
-    BundleClient::open(place, Dialer::new(resolver, tls)).map_err(wrong)
+    BundleClient::open(place, credentials, Dialer::new(resolver, tls)).map_err(wrong)
 }
 
 /// The key that signs.

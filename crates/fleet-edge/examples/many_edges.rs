@@ -62,7 +62,7 @@ impl EdgeJob {
             trusted: fleet_bundle::TrustedKeys { keys: vec![self.key.parse()?], signatures: 1 },
             version: "bench".into(),
         };
-        let client = BundleClient::open(&self.place, self.dialer)?;
+        let client = BundleClient::open(&self.place, None, self.dialer)?;
         let mut sync = EdgeSync::new(setup, identity, store, client);
         let mut last = 0;
         // Edges that start at once look at different moments, as their jitter has them.

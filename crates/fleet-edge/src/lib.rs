@@ -11,15 +11,21 @@ mod identity;
 mod layers;
 pub mod objects;
 mod place;
+mod placed;
+mod s3_credentials;
+mod s3_location;
 mod settings;
 mod store;
 mod sync;
 mod watch;
 
-pub use client::{BundleClient, PlaceFault, PlacedObject};
+pub use client::BundleClient;
 pub use identity::{EdgeIdentity, IdentityFault};
 pub use layers::{MAIN_FILE, OVERLAY_FOLDER, RevisionLayers, SECRET_FOLDER};
 pub use place::{BadPlace, BundlePlace};
+pub use placed::{PlaceFault, PlacedObject};
+pub use s3_credentials::{CredentialsFault, S3Credentials, S3Settings};
+pub use s3_location::{BadLocation, S3Location};
 pub use settings::FleetSettings;
 pub use store::{
     FLEET_FOLDER, KeptRevision, RefusedRevision, RevisionRecord, RevisionStore, TriedRevision,

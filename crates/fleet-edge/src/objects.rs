@@ -15,6 +15,9 @@ pub const STATUS_FOLDER: &str = "status";
 /// The folder in which machines ask to join.
 pub const ENROLMENT_FOLDER: &str = "enrolments";
 
+/// Folders in which machines write.
+pub(crate) const WRITTEN_FOLDERS: [&str; 2] = [STATUS_FOLDER, ENROLMENT_FOLDER];
+
 /// The envelope of one revision.
 pub fn revision(number: u64) -> String {
     format!("revision-{number}.json")

@@ -1,7 +1,8 @@
-//! Where the bundles of a fleet lie: a folder, or any HTTP server that takes `PUT`.
+//! Where the bundles of a fleet lie: a folder, any HTTP server that takes `PUT`, or S3.
 //!
 //! What is there is believed for nothing but its bytes; they are verified by whoever reads them.
 
+use crate::s3_location::{BadLocation, S3Location};
 use fetch::Url;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -18,6 +19,8 @@ pub enum BundlePlace {
         /// User and password for Basic authentication (RFC 7617).
         user: Option<String>,
     },
+    /// Part of a bucket at S3, or at a server that speaks as S3 does.
+    S3(Box<S3Location>),
 }
 
 /// Reason why a text names no such place.
@@ -29,6 +32,8 @@ pub enum BadPlace {
     Url(String),
     /// A scheme that is not spoken.
     Scheme(String),
+    /// No bucket.
+    S3(BadLocation),
 }
 
 impl BundlePlace {
@@ -46,6 +51,10 @@ impl BundlePlace {
                 Err(BadPlace::Relative)
             };
         };
+        if scheme.eq_ignore_ascii_case("s3") {
+            let location = S3Location::parse(rest).map_err(BadPlace::S3)?;
+            return Ok(Self::S3(Box::new(location)));
+        }
         if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
             return Err(BadPlace::Scheme(scheme.to_owned()));
         }
@@ -62,6 +71,11 @@ impl BundlePlace {
         let url = url.map_err(|why| BadPlace::Url(why.to_string()))?;
         Ok(Self::Http { url: Box::new(url), user })
     }
+
+    /// `true` where machines write into folders, which have to be there.
+    pub fn has_folders(&self) -> bool {
+        !matches!(self, Self::S3(_))
+    }
 }
 
 impl fmt::Display for BundlePlace {
@@ -69,6 +83,7 @@ impl fmt::Display for BundlePlace {
         match self {
             Self::Folder(path) => path.display().fmt(f),
             Self::Http { url, .. } => url.fmt(f),
+            Self::S3(location) => location.fmt(f),
         }
     }
 }
@@ -76,7 +91,12 @@ impl fmt::Display for BundlePlace {
 impl BadPlace {
     /// The remedy.
     pub fn remedy(&self) -> &'static str {
-        "write an absolute folder, or https://HOST/PATH"
+        match self {
+            Self::S3(why) => why.remedy(),
+            Self::Relative | Self::Url(_) | Self::Scheme(_) => {
+                "write an absolute folder, https://HOST/PATH, or s3://BUCKET/PREFIX"
+            }
+        }
     }
 }
 
@@ -86,6 +106,7 @@ impl fmt::Display for BadPlace {
             Self::Relative => f.write_str("this is neither an absolute folder nor an address"),
             Self::Url(why) => f.write_str(why),
             Self::Scheme(scheme) => write!(f, "bundles are not fetched by {scheme}://"),
+            Self::S3(why) => why.fmt(f),
         }
     }
 }
@@ -99,12 +120,15 @@ mod tests {
     #[test]
     fn places_are_folders_and_addresses_and_nothing_else() {
         assert_eq!(BundlePlace::parse("/srv/fleet"), Ok(BundlePlace::Folder("/srv/fleet".into())));
-        for wrong in ["fleet", "./fleet", "/srv/../etc", "s3://bucket/x", "https://", "ftp://a/"] {
+        for wrong in ["fleet", "./fleet", "/srv/../etc", "s3://a:b@c/x", "https://", "ftp://a/"] {
             assert!(BundlePlace::parse(wrong).is_err(), "{wrong}");
         }
         let place = BundlePlace::parse("https://ann:pa@ss@bundles.example/a/b/").expect("right");
         assert_eq!(place.to_string(), "https://bundles.example/a/b/");
         let BundlePlace::Http { user, .. } = place else { unreachable!("an address") };
         assert_eq!(user.as_deref(), Some("ann:pa@ss"));
+        let place = BundlePlace::parse("s3://bundles/home?region=eu-west-1").expect("right");
+        assert_eq!(place.to_string(), "s3://bundles/home/");
+        assert!(!place.has_folders());
     }
 }

@@ -1,6 +1,7 @@
 //! Settings of an edge of a fleet: the `fleet` section of the configuration.
 
 use crate::place::BundlePlace;
+use crate::s3_credentials::{S3Credentials, S3Settings};
 use fleet_bundle::{EdgeName, TrustedKeys, VerifyingKey, check_label};
 use fleet_live::LiveSettings;
 use fleet_rows::RowSettings;
@@ -28,10 +29,14 @@ pub struct FleetSettings {
     /// Labels of this machine, such as `site: harbour`: they choose overlays of the bundle. Those
     /// that the fleet gave it outrank them. At most 16. Default none.
     pub labels: BTreeMap<String, String>,
-    /// Where signed bundles lie: a folder, or an `http://` or `https://` address. The
-    /// configuration of this machine is then what is published there, with this file over it.
-    /// Default: this file is all of it.
+    /// Where signed bundles lie: a folder, an `http://` or `https://` address, or
+    /// `s3://BUCKET/PREFIX`, with `?region=…`, `&endpoint=https://…` and `&path_style=true` as
+    /// needed. The configuration of this machine is then what is published there, with this file
+    /// over it. Default: this file is all of it.
     pub bundles: Option<String>,
+    /// Credentials for bundles at S3. Default: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or
+    /// the shared file of AWS' own clients; without any, requests are not signed.
+    pub s3: Option<S3Settings>,
     /// Public keys of those who publish, as `tidegate fleet init` prints them (`ed25519:…`). A
     /// bundle may name other keys from then on; a change here outranks that. At most 16.
     pub keys: Vec<String>,
@@ -51,6 +56,9 @@ impl FleetSettings {
     pub fn check(&self) -> Vec<Complaint> {
         let mut complaints = self.check_names();
         complaints.extend(self.check_bundles());
+        if let Some(s3) = &self.s3 {
+            complaints.extend(s3.check().into_iter().map(|it| it.under("s3")));
+        }
         if let Some(live) = &self.live {
             complaints.extend(live.check().into_iter().map(|it| it.under("live")));
         }
@@ -69,6 +77,11 @@ impl FleetSettings {
     pub fn trusted(&self) -> TrustedKeys {
         let keys = self.keys.iter().filter_map(|it| it.parse::<VerifyingKey>().ok()).collect();
         TrustedKeys { keys, signatures: self.signatures.unwrap_or(1).into() }
+    }
+
+    /// Credentials for bundles at S3; none where the settings name none.
+    pub fn s3_credentials(&self) -> Option<S3Credentials> {
+        self.s3.as_ref().and_then(S3Settings::credentials)
     }
 
     fn check_names(&self) -> Vec<Complaint> {

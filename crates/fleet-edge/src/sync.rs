@@ -5,9 +5,10 @@
 //! its own; time is handed in.
 
 use crate::chunk_cache::ChunkCache;
-use crate::client::{BundleClient, PlaceFault, PlacedObject};
+use crate::client::BundleClient;
 use crate::identity::EdgeIdentity;
 use crate::objects;
+use crate::placed::{PlaceFault, PlacedObject};
 use crate::store::{KeptRevision, RevisionStore};
 use fleet_bundle::{
     BundleManifest, ChunkFault, ContentDigest, ENVELOPE_BYTES_MAX, EdgeFacts, EdgeName, EdgeState,

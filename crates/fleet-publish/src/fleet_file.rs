@@ -24,7 +24,8 @@ const FILE_BYTES_MAX: u64 = 8 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FleetFile {
-    /// Where bundles lie: an absolute folder, or an `http://` or `https://` address that takes PUT.
+    /// Where bundles lie: an absolute folder, an `http://` or `https://` address that takes PUT, or
+    /// `s3://BUCKET/PREFIX?region=…`.
     pub bundles: String,
     /// Public keys of those who publish.
     pub keys: Vec<String>,

@@ -52,7 +52,7 @@ impl Bench {
         };
         let store = self.store();
         let identity = EdgeIdentity::open(store.make().unwrap()).unwrap();
-        let client = BundleClient::open(&place, Dialer::new(resolver, tls)).unwrap();
+        let client = BundleClient::open(&place, None, Dialer::new(resolver, tls)).unwrap();
         EdgeSync::new(setup, identity, store, client)
     }
 

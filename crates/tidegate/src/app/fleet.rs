@@ -97,7 +97,7 @@ impl RunningApp {
         let name = name.map_err(|_| "its host name is no name of an edge: set fleet.name")?;
         let place = BundlePlace::parse(fleet.bundles.as_deref().unwrap_or_default())?;
         let identity = EdgeIdentity::open(store.make()?)?;
-        let client = BundleClient::open(&place, self.dialer())?;
+        let client = BundleClient::open(&place, fleet.s3_credentials(), self.dialer())?;
         let setup = EdgeSetup {
             name,
             labels: fleet.labels.clone(),

@@ -5,6 +5,7 @@ use super::{CommandFailure, CommandSetup};
 use crate::app::judged::{self, ListReading};
 use config::Plan;
 use fleet_commands::{FleetCommand, FleetHost};
+use fleet_edge::S3Credentials;
 use std::path::PathBuf;
 
 impl FleetHost for CommandSetup {
@@ -19,6 +20,10 @@ impl FleetHost for CommandSetup {
 
     fn state_dir(&self) -> Result<PathBuf, CommandFailure> {
         Ok(Self::state_dir(self, &self.own_plan()?))
+    }
+
+    fn s3_credentials(&self) -> Option<S3Credentials> {
+        self.own_plan().ok()?.file.fleet.as_ref()?.s3_credentials()
     }
 }
 
