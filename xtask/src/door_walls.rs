@@ -211,6 +211,7 @@ pub(crate) const PROGRAM: &[&str] = &[
     "fleet-edge",
     "fleet-live",
     "fleet-rows",
+    "fleet-view",
     "start-privileges",
     "terminal-text",
     "door-dns",

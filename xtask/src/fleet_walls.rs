@@ -40,11 +40,18 @@ pub(crate) const FLEET_EDGE: Wall = system(
     &[TLS],
 );
 
+pub(crate) const FLEET_VIEW: Wall = system(
+    "fleet-view",
+    "crates/fleet-view",
+    &["vocab", "fleet-api", "fleet-bundle", "fleet-edge", "origins"],
+    &[RUN_TIME, TLS, HTTP, LOGGING],
+);
+
 pub(crate) const FLEET_PUBLISH: Wall = Wall {
     name: "fleet-publish",
     folder: "crates/fleet-publish",
     floor: 4,
-    may: &["vocab", "config", "durable-file", "fleet-bundle", "fleet-edge"],
+    may: &["vocab", "config", "durable-file", "fleet-bundle", "fleet-edge", "fleet-view"],
     never: &[RUN_TIME, TLS, HTTP],
     purity: Purity::Free,
 };
@@ -61,6 +68,7 @@ pub(crate) const FLEET_COMMANDS: Wall = Wall {
         "fleet-bundle",
         "fleet-edge",
         "fleet-publish",
+        "fleet-view",
         "origins",
         "resolver",
         "transport",

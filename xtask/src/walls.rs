@@ -9,7 +9,7 @@ use crate::door_walls::{
     door,
 };
 use crate::fleet_walls::{
-    FLEET_BUNDLE, FLEET_COMMANDS, FLEET_EDGE, FLEET_LIVE, FLEET_PUBLISH, FLEET_ROWS,
+    FLEET_BUNDLE, FLEET_COMMANDS, FLEET_EDGE, FLEET_LIVE, FLEET_PUBLISH, FLEET_ROWS, FLEET_VIEW,
 };
 use crate::wall::{Purity, Wall, pure, system};
 
@@ -258,6 +258,7 @@ pub(crate) const WALLS: &[Wall] = &[
     FLEET_LIVE,
     FLEET_ROWS,
     FLEET_EDGE,
+    FLEET_VIEW,
     system("request-rows", "crates/request-rows", &["vocab", "ledger"], &[TLS, LOGGING]),
     system(
         "null-answers",

@@ -208,6 +208,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(clients::activity))
         .routes(routes!(bypass::bypass))
         .routes(routes!(fleet::edges))
+        .routes(routes!(fleet::revisions))
         .routes(routes!(fleet::statistics))
         .routes(routes!(pages::pages))
         .routes(routes!(profiles::profiles, profiles::set_profile))

@@ -10,7 +10,7 @@ use crate::model::{
     ProfileTable, ProgramInfo, ReloadOutcome, ReplayOutcome, SettingEdit, StoreInfo,
     TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
 };
-use fleet_api::FleetTables;
+use fleet_api::{FleetTables, RevisionSource};
 use ledger::Collector;
 use policy::{NameOverride, OverrideClients};
 use std::fmt;
@@ -110,6 +110,11 @@ pub trait ProgramControl: Send + Sync + 'static {
 
     /// The fleet's database; none where there is none.
     fn fleet_tables(&self) -> Option<Box<dyn FleetTables>> {
+        None
+    }
+
+    /// Revisions of the fleet; none where this machine looks for no bundles.
+    fn fleet_revisions(&self) -> Option<Arc<dyn RevisionSource>> {
         None
     }
 

@@ -153,7 +153,7 @@ pub struct ProgramInfo {
     /// A newer version, where `updates.releases` told of one; null otherwise.
     #[serde(default)]
     pub newer: Option<NewerVersion>,
-    /// Name of this machine in its fleet; null where the fleet has no database to ask.
+    /// Name of this machine in its fleet; null where it neither looks for bundles nor sends rows.
     #[serde(default)]
     pub fleet: Option<String>,
 }

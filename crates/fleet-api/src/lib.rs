@@ -1,11 +1,19 @@
-//! The JSON of the fleet: its edges and their requests over time, as its database knows them.
+//! The JSON of the fleet: its edges and their requests over time, as its database knows them, and
+//! its revisions, as they lie at the place of the bundles.
 //!
-//! Plain data with its description for `OpenAPI`, and the trait that the admin API asks. Nothing is
-//! read here. Implemented by the binary, where the fleet has a database.
+//! Plain data with its description for `OpenAPI`, and the traits that the admin API asks. Nothing
+//! is read here. Implemented by the binary, where the fleet has a database, and by `fleet-view`.
+
+mod revisions;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use utoipa::{IntoParams, ToSchema};
+
+pub use revisions::{
+    FleetCanary, FleetEdgeStatus, FleetRevision, FleetRevisions, FleetRollout, OwnRevisions,
+    RefusedFleetRevision, RevisionSource,
+};
 
 /// Time after which an edge that was not heard of is silent, in seconds: it tells of itself every
 /// ten.

@@ -2,17 +2,13 @@
 
 use crate::{FleetHost, FolderArgs, StatusArgs, judged_folder, publisher, wrong};
 use command_output::CommandFailure;
-use fleet_bundle::{BundleManifest, ContentDigest, EdgeEntry, EdgeState, EdgeStatus, SyncState};
+use fleet_bundle::{BundleManifest, ContentDigest, EdgeEntry, EdgeState, EdgeStatus};
 use fleet_edge::RevisionStore;
 use fleet_publish::SourceFiles;
+use fleet_view::EdgeTrouble;
 use serde_json::json;
 use std::collections::BTreeMap;
 use vocab::TimeSpan;
-
-/// Seconds that a clock may be wrong without a word.
-const CLOCK_OFF_MAX: i64 = 30;
-/// Seconds after which an edge that tells nothing is said to be silent.
-const SILENT_AFTER: u64 = 15 * 60;
 
 /// Prints which files differ from the newest revision.
 pub(crate) fn diff(args: &FolderArgs) -> Result<(), CommandFailure> {
@@ -127,32 +123,7 @@ fn line(
 
 /// Troubles of an edge, in sentences.
 fn trouble(edge: &EdgeEntry, status: Option<&EdgeStatus>, now: u64) -> Vec<String> {
-    let Some(status) = status.filter(|_| edge.state != EdgeState::Revoked) else {
-        return if edge.state == EdgeState::Revoked {
-            Vec::new()
-        } else {
-            vec!["it has told nothing yet".into()]
-        };
-    };
-    let mut found = Vec::new();
-    let ago = now.saturating_sub(status.at);
-    if ago > SILENT_AFTER {
-        let ago = TimeSpan(std::time::Duration::from_secs(ago));
-        found.push(format!("it told nothing for {ago}"));
-    }
-    if let Some(ahead) = status.clock_ahead_s.filter(|it| it.abs() > CLOCK_OFF_MAX) {
-        let way = if ahead > 0 { "fast" } else { "slow" };
-        found.push(format!("its clock is {} s {way}", ahead.abs()));
-    }
-    if status.version != env!("CARGO_PKG_VERSION") {
-        found.push(format!("it runs version {}", status.version));
-    }
-    match status.state {
-        SyncState::Refused | SyncState::Unreached => found.extend(status.complaints.clone()),
-        SyncState::WaitsForCanary => found.push("it lets canaries go first".into()),
-        SyncState::InForce => {}
-    }
-    found
+    EdgeTrouble::told(edge, status, now, env!("CARGO_PKG_VERSION"))
 }
 
 fn own_status(host: &dyn FleetHost, args: &StatusArgs) -> Result<(), CommandFailure> {

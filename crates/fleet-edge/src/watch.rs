@@ -2,7 +2,7 @@
 //! not come all at once, and with a word in the log where something changed.
 
 use crate::sync::{EdgeSync, RevisionTaker, ServedCounts};
-use fleet_bundle::{EdgeState, RolloutStep};
+use fleet_bundle::{EdgeState, EdgeStatus, RolloutStep};
 use std::time::{Duration, Instant};
 
 /// Looks after which a status is told again that has not changed.
@@ -21,8 +21,8 @@ pub trait EdgeHost: RevisionTaker {
     fn served(&self) -> ServedCounts;
     /// `true` once it ends.
     fn is_ending(&self) -> bool;
-    /// Takes the state that the fleet wants it to have.
-    fn want(&self, state: EdgeState);
+    /// Takes what a look has found, and the state that the fleet wants it to have.
+    fn looked(&self, status: EdgeStatus, wanted: EdgeState);
 }
 
 /// Looks until the program ends; the thread is the caller's own.
@@ -34,6 +34,7 @@ pub fn watch_bundles(mut sync: EdgeSync, poll: Duration, host: &dyn EdgeHost) {
     let mut quiet = 0;
     while !host.is_ending() {
         let (level, told) = look_once(&mut sync, host);
+        let served = host.served();
         quiet = if told == last { quiet + 1 } else { TELL_AGAIN };
         if told != last {
             log::log!(target: "fleet", level, "{told}");
@@ -42,11 +43,11 @@ pub fn watch_bundles(mut sync: EdgeSync, poll: Duration, host: &dyn EdgeHost) {
         if quiet >= TELL_AGAIN {
             quiet = 0;
             // Whoever may only read gets bundles all the same.
-            if let Err(why) = sync.tell(host.now(), host.served()) {
+            if let Err(why) = sync.tell(host.now(), served) {
                 log::debug!(target: "fleet", "the status was not told: {why}");
             }
         }
-        host.want(sync.wanted_state());
+        host.looked(sync.status(host.now(), served), sync.wanted_state());
         wait_within(host, poll.mul_f64(1.2), 2.0 / 3.0);
     }
 }

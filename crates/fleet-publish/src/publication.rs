@@ -4,6 +4,7 @@ use crate::fleet_file::FleetFileFault;
 use crate::source_files::SourceFault;
 use fleet_bundle::{BundlePath, CanaryShare, EnvelopeFault, ManifestFault, SealFault};
 use fleet_edge::PlaceFault;
+use fleet_view::ReadFault;
 use std::fmt;
 use std::io;
 
@@ -96,6 +97,16 @@ impl From<FleetFileFault> for PublishFault {
 impl From<SourceFault> for PublishFault {
     fn from(why: SourceFault) -> Self {
         Self::Source(why)
+    }
+}
+
+impl From<ReadFault> for PublishFault {
+    fn from(why: ReadFault) -> Self {
+        match why {
+            ReadFault::Place(why) => Self::Place(why),
+            ReadFault::Envelope(why) => Self::Envelope(why),
+            ReadFault::Manifest(why) => Self::Manifest(why),
+        }
     }
 }
 

@@ -81,16 +81,8 @@ impl FleetPublisher {
         &self,
         object: &str,
     ) -> Result<Option<(BundleManifest, ContentDigest)>, PublishFault> {
-        let PlacedObject::Found { bytes, .. } =
-            self.client.get(object, None, ENVELOPE_BYTES_MAX)?
-        else {
-            return Ok(None);
-        };
-        let envelope = SignedEnvelope::read(&bytes).map_err(PublishFault::Envelope)?;
-        let payload = envelope.open(PayloadKind::Manifest, &self.folder.trusted()?);
-        let payload = payload.map_err(PublishFault::Envelope)?;
-        let manifest = BundleManifest::read(&payload).map_err(PublishFault::Manifest)?;
-        Ok(Some((manifest, ContentDigest::of(&payload))))
+        let found = fleet_view::read_revision(&self.client, object, &self.folder.trusted()?)?;
+        Ok(found.map(|it| (it.manifest, it.digest)))
     }
 
     /// Publishes the folder.
@@ -192,16 +184,8 @@ impl FleetPublisher {
     /// # Errors
     /// [`PublishFault`].
     pub fn statuses(&self, edges: &[EdgeEntry]) -> Result<Vec<Option<EdgeStatus>>, PublishFault> {
-        let status = |edge: &EdgeEntry| {
-            let found = self.client.get(&objects::status(&edge.name), None, STATUS_BYTES_MAX);
-            match found? {
-                PlacedObject::Found { bytes, .. } => {
-                    Ok(EdgeStatus::read(&bytes, &edge.name, &edge.key).ok())
-                }
-                PlacedObject::Same | PlacedObject::Missing => Ok(None),
-            }
-        };
-        edges.iter().map(status).collect()
+        let status = |edge| fleet_view::read_status(&self.client, edge);
+        edges.iter().map(status).collect::<Result<_, _>>().map_err(PublishFault::Place)
     }
 
     /// Requests of invited names that have come, each with the place of its invitation.

@@ -331,6 +331,19 @@ fn a_roll_out_halts_where_a_canary_refuses_it_and_goes_on_where_it_does_not() {
     assert!(!is_fine && said.contains("halted: a refused it"), "{said}");
     assert!(fleet.status().contains("revision 1, behind"), "{}", fleet.status());
     assert_eq!((in_force(&a), in_force(&b)), (Some(1), Some(1)));
+    // Any machine's dashboard tells it of all of them, without a database.
+    let word = wait::until("the word of a at b", || {
+        let told = b.api("/api/fleet/revisions");
+        let words = told["edges"].as_array()?.clone();
+        let a = words.into_iter().find(|it| it["edge"] == "a" && it["state"] == "refused")?;
+        assert_eq!(told["newest"]["canary"]["labels"]["ring"], "first", "{told}");
+        assert_eq!(told["newest"]["revision"], 2, "{told}");
+        assert_eq!((&told["own"]["edge"], &told["own"]["in_force"]), (&"b".into(), &1.into()));
+        Some(a)
+    });
+    assert_eq!((&word["goes_first"], &word["troubles"][0]), (&true.into(), &"refused".into()));
+    assert!(word["complaints"][0].as_str().unwrap().contains("cannot listen on"), "{word}");
+    assert_eq!(b.api("/api/status")["fleet"], "b");
     let (a_at, b_at) = (free(), free());
     fleet.write(
         "tidegate.yaml",

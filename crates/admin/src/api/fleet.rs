@@ -1,7 +1,9 @@
-//! The fleet, as its database knows it: edges, and requests over time.
+//! The fleet: edges and requests over time as its database knows them, and its revisions as they
+//! lie at the place of its bundles.
 //!
-//! Behind the guard. The database is asked by [`fleet_api::FleetTables`], by few at a time: one
-//! that is away must not take the threads of all other questions.
+//! Behind the guard. The database is asked by [`fleet_api::FleetTables`] and the place by
+//! [`fleet_api::RevisionSource`], by few at a time: one that is away must not take the threads of
+//! all other questions.
 
 use super::counts::range;
 use super::{ApiRequest, ApiState};
@@ -12,15 +14,21 @@ use crate::refused::ApiRefusal;
 use axum::Json;
 use axum::extract::State;
 use fleet_api::{
-    FleetEdges, FleetSilence, FleetSpan, FleetStatistics, FleetStatisticsQuery, FleetTables,
+    FleetEdges, FleetRevisions, FleetSilence, FleetSpan, FleetStatistics, FleetStatisticsQuery,
+    FleetTables,
 };
 use http::StatusCode;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// Questions to the database at once; more wait.
 const QUESTIONS_MAX: usize = 2;
 static QUESTIONS: Semaphore = Semaphore::const_new(QUESTIONS_MAX);
+/// Readings of the place at once, which share what one has read; and time after which nobody waits
+/// for them any more, as for a share of which the server is away.
+static READINGS: Semaphore = Semaphore::const_new(QUESTIONS_MAX);
+const READING_MAX: Duration = Duration::from_secs(8);
 
 /// The edges of the fleet: their state, release, requests and rows that wait.
 #[utoipa::path(get, path = "/api/fleet/edges", responses(
@@ -61,6 +69,39 @@ pub(crate) async fn statistics(
         points: span.shown(&points, iso),
         edge: span.edge,
     }))
+}
+
+/// Revisions of the fleet, and its edges by what they have said and signed.
+#[utoipa::path(get, path = "/api/fleet/revisions", responses(
+    (status = 200, body = FleetRevisions),
+    (status = 401, body = ApiProblem), (status = 404, body = ApiProblem), (status = 503, body = ApiProblem)
+))]
+pub(crate) async fn revisions(
+    State(app): State<Arc<ApiState>>,
+    request: ApiRequest,
+) -> Result<Json<FleetRevisions>, ApiRefusal> {
+    let Some(source) = app.control.fleet_revisions() else {
+        return Err(ApiRefusal::new(
+            StatusCode::NOT_FOUND,
+            "this machine looks for no bundles of a fleet",
+            "set fleet.bundles and fleet.keys, and restart",
+        ));
+    };
+    let now = request.now.unix_secs();
+    let read = async {
+        let place = READINGS.acquire().await.ok()?;
+        let answer = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            source.revisions(now)
+        });
+        answer.await.ok()
+    };
+    let read = tokio::time::timeout(READING_MAX, read).await.ok().flatten();
+    read.map(Json).ok_or_else(|| {
+        let remedy = "see that what fleet.bundles names is there and answers";
+        let why = "the place of the bundles does not answer";
+        ApiRefusal::new(StatusCode::SERVICE_UNAVAILABLE, why, remedy)
+    })
 }
 
 /// Asks the database on a thread that may wait for it.

@@ -27,6 +27,7 @@ pub(super) const DESCRIBED: &[&str] = &[
     "/api/first-run",
     "/api/first-run/confirm",
     "/api/fleet/edges",
+    "/api/fleet/revisions",
     "/api/fleet/statistics",
     "/api/groups",
     "/api/groups/remove",

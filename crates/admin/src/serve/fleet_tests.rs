@@ -1,7 +1,7 @@
-//! The fleet's database through the API: there, away, or none.
+//! The fleet through the API: its database and its revisions, there, away, or none.
 
 use super::house::{Fleet, House};
-use fleet_api::{FleetEdges, FleetStatistics};
+use fleet_api::{FleetEdges, FleetRevisions, FleetStatistics};
 
 fn with(fleet: Fleet) -> House {
     let house = House::new();
@@ -33,4 +33,15 @@ async fn a_database_that_is_away_or_not_set_is_told_with_a_remedy() {
         assert_eq!(answer.status, 404, "{path}");
         assert!(answer.problem().remedy.contains("fleet.rows.url"));
     }
+}
+
+#[tokio::test]
+async fn revisions_are_told_where_bundles_are_looked_for() {
+    let house = with(Fleet::OneEdge);
+    let told: FleetRevisions = house.get("/api/fleet/revisions").await.json();
+    assert_eq!(told.edges_joined, 2);
+    assert!(told.read.parse::<u64>().unwrap() > 0);
+    let answer = House::new().get("/api/fleet/revisions").await;
+    assert_eq!(answer.status, 404);
+    assert!(answer.problem().remedy.contains("fleet.bundles"));
 }

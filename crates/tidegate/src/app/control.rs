@@ -12,7 +12,7 @@ use admin::{
 };
 use config::MadeItems;
 use door_gateway::{ForecastQuestion, GatewayForecast};
-use fleet_api::FleetTables;
+use fleet_api::{FleetTables, RevisionSource};
 use policy::NameOverride;
 use policy_lists::ShrinkRule;
 use resolver::UpstreamStanding;
@@ -267,6 +267,10 @@ impl ProgramControl for ControlHandle {
 
     fn fleet_tables(&self) -> Option<Box<dyn FleetTables>> {
         self.0.fleet_tables()
+    }
+
+    fn fleet_revisions(&self) -> Option<Arc<dyn RevisionSource>> {
+        self.0.fleet_drain.view().map(|view| view as Arc<dyn RevisionSource>)
     }
 
     fn devices(&self, clients: &[IpAddr], now: Now) -> Vec<model::DeviceInfo> {

@@ -9,23 +9,32 @@ use super::RunningApp;
 use crate::cli::{CommandFailure, CommandSetup, ExitReason};
 use admin::ChangeAuthor;
 use config::Plan;
-use fleet_bundle::{EdgeName, EdgeState};
+use fleet_bundle::{EdgeName, EdgeState, EdgeStatus};
 use fleet_edge::{
     BundleClient, BundlePlace, EdgeHost, EdgeIdentity, EdgeSetup, EdgeSync, FleetSettings,
     RevisionStore, RevisionTaker, ServedCounts, watch_bundles,
 };
+use fleet_view::{FleetView, ViewSetup};
 use ledger::ReportRange;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use vocab::Source;
 
-/// Wish of the fleet that balancers leave this machine.
-#[derive(Debug, Default)]
-pub(super) struct FleetDrain(AtomicBool);
+/// The fleet's wish that balancers leave this machine, and the view of it.
+#[derive(Default)]
+pub(super) struct FleetDrain {
+    is_wanted: AtomicBool,
+    view: OnceLock<Arc<FleetView>>,
+}
 
 impl FleetDrain {
     pub(super) fn is_wanted(&self) -> bool {
-        self.0.load(Relaxed)
+        self.is_wanted.load(Relaxed)
+    }
+
+    /// The fleet as this machine sees it; none where it looks for no bundles.
+    pub(super) fn view(&self) -> Option<Arc<FleetView>> {
+        self.view.get().cloned()
     }
 }
 
@@ -97,6 +106,18 @@ impl RunningApp {
         let name = name.map_err(|_| "its host name is no name of an edge: set fleet.name")?;
         let place = BundlePlace::parse(fleet.bundles.as_deref().unwrap_or_default())?;
         let identity = EdgeIdentity::open(store.make()?)?;
+        let view = FleetView::new(ViewSetup {
+            name: name.clone(),
+            labels: fleet.labels.clone(),
+            trusted: fleet.trusted(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            place: place.clone(),
+            credentials: fleet.s3_credentials(),
+            dialer: self.dialer(),
+            store: store.clone(),
+        });
+        // Fleets are joined once in the life of a process.
+        let _ = self.fleet_drain.view.set(Arc::new(view));
         let client = BundleClient::open(&place, fleet.s3_credentials(), self.dialer())?;
         let setup = EdgeSetup {
             name,
@@ -142,7 +163,11 @@ impl EdgeHost for RunningEdge<'_> {
         self.0.drain.is_started() || self.0.left.is_started()
     }
 
-    fn want(&self, state: EdgeState) {
-        self.0.fleet_drain.0.store(state == EdgeState::Drained, Relaxed);
+    fn looked(&self, status: EdgeStatus, wanted: EdgeState) {
+        let fleet = &self.0.fleet_drain;
+        fleet.is_wanted.store(wanted == EdgeState::Drained, Relaxed);
+        if let Some(view) = fleet.view.get() {
+            view.note(status, wanted);
+        }
     }
 }

@@ -86,9 +86,10 @@ impl RunningApp {
         self.sent_rows.lock().as_ref().map(FleetRows::figures)
     }
 
-    /// Name of this machine in its fleet; none where rows are not sent.
+    /// Name of this machine in its fleet; none where it sends no rows and looks for no bundles.
     pub(super) fn fleet_name(&self) -> Option<String> {
-        self.sent_rows.lock().as_ref().map(|rows| rows.edge().to_owned())
+        let sent = self.sent_rows.lock().as_ref().map(|rows| rows.edge().to_owned());
+        sent.or_else(|| Some(self.fleet_drain.view()?.name().to_string()))
     }
 
     /// The fleet's database for questions; none where there is none.
