@@ -1,4 +1,4 @@
-// A fleet for the mock server: some machines, one silent, one whose rows wait.
+// A fleet for the mock server: some machines, one silent, one whose rows wait, one that refuses what is published.
 
 import { series } from "./data.mjs";
 
@@ -26,3 +26,43 @@ export function fleetStatistics(words) {
   const scaled = (n) => Math.round(n * part * 20);
   return { range, edge: chosen, step_s, points: points.map(({ at, passed, blocked }) => ({ at, passed: scaled(passed), blocked: scaled(blocked) })) };
 }
+
+const word = (name, more = {}) => ({
+  edge: name, labels: { site: "harbour" }, wanted: "active", is_joined: true, goes_first: false, revision: 13, offered: 14,
+  state: "waits_for_canary", complaints: [], version: "0.1.0", clock_ahead_s: 0, told: ago(40), told_s: 40, requests: 71_000,
+  failures: 3, troubles: ["waits_for_canary"], ...more,
+});
+
+const WORDS = [
+  word("buoy", { revision: null, offered: null, state: null, version: null, clock_ahead_s: null, told: null, told_s: null, requests: null, failures: null, troubles: ["untold"] }),
+  word("harbour", { goes_first: true, revision: 14, state: "in_force", troubles: [] }),
+  word("lighthouse-with-a-rather-long-name.north.example", {
+    goes_first: true, state: "refused", troubles: ["clock", "refused"], clock_ahead_s: 184,
+    complaints: ["cannot listen on 192.0.2.7:443: another process does; find it with `ss -lntup 'sport = :443'` and stop it, or choose another port"],
+  }),
+  word("pier"),
+  word("quay", { version: "0.1.1", wanted: "drained", troubles: ["version", "waits_for_canary"] }),
+  word("reef", { told: ago(11_500), told_s: 11_500, revision: 12, offered: 12, state: "in_force", troubles: ["silent"] }),
+  word("wreck", { wanted: "revoked", revision: 9, offered: 9, state: "in_force", told: ago(900_000), told_s: 900_000, troubles: [] }),
+];
+
+const revision = (number, hours, why, more = {}) => ({
+  revision: number, made: ago(hours * 3600), by: number % 3 ? "ann" : "Björn Hafenmeister", why, rolls_back_to: null, not_after: null,
+  checked_by: "0.1.0", files: 14, bytes: 5_231_000, canary: null, ...more,
+});
+
+/** What is published, and what each machine has of it. */
+export const fleetRevisions = (mode) => ({
+  own: { edge: "harbour", wanted: "active", in_force: 14, kept: [13, 12], tried: null, refused: null, offered: 14, state: "in_force", complaints: [], looked: ago(9) },
+  place: "s3://bundles/harbour/ at https://s3.example:9000/",
+  trouble: mode === "away" ? "S3 wants fewer requests for now (SlowDown)" : null,
+  read: ago(2),
+  newest: mode === "empty" ? null : revision(14, 0.3, "New lists for the guests' network", { canary: { percent: 10, labels: { ring: "first" } } }),
+  before: mode === "empty" ? [] : [
+    revision(13, 30, "Back to what worked: the resolver at the office was slow", { rolls_back_to: 11 }),
+    revision(12, 31, "Resolver of the office"), revision(11, 190, ""), revision(10, 700, "Pages of the yacht club move to their own machine"),
+  ],
+  rollout: { edges: 6, in_force: 1, refused: 1, first: 2, first_in_force: 1 },
+  edges_joined: WORDS.length,
+  edges: WORDS,
+});

@@ -12,16 +12,17 @@ import { configuration } from "./configuration.mjs";
 import { cached, LISTS, ORIGINS, series, top, TRUST } from "./data.mjs";
 import { confirmFirstRun, firstRun, writeFirstRun } from "./first-run.mjs";
 import { live, requests } from "./rows.mjs";
-import { fleetEdges, fleetStatistics } from "./fleet.mjs";
+import { fleetEdges, fleetRevisions, fleetStatistics } from "./fleet.mjs";
 import { blockedIn7d, bypass, overlaps } from "./signals.mjs";
 import { answerUsers, callerOf, denied, login, logout, noteCall, signInOffer, TOKEN } from "./users.mjs";
 import { pages } from "./visits.mjs";
 
 const STARTED = Date.now() - 3 * 86_400_000 - 4_000_000;
-const DIST = fileURLToPath(new URL("../dist", import.meta.url));
+const DIST = process.env.DIST ?? fileURLToPath(new URL("../dist", import.meta.url));
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 // MOCK=empty: a first start without a request. MOCK=open: listens for the whole network, all healthy.
 // MOCK=fixed: a first run that may not write. MOCK=nostream, MOCK=burst: rows are not told, or too fast.
+// MOCK=bundles: a fleet without a database. MOCK=rows: one without bundles. MOCK=away: its bundles cannot be read.
 // MOCK=many: forty clients. MOCK=young: counting began forty minutes ago.
 const MODE = process.env.MOCK ?? "";
 
@@ -54,6 +55,7 @@ async function endOverride(action, request) {
   return [200, { [action === "pass" ? "allows" : "blocks"]: heldOf(action) }];
 }
 
+const missing = (error) => [404, { error, remedy: "" }];
 const RELOADED = { lists: LISTS.length, rules: 151_409, took_ms: 412, warnings: [] };
 let ownRules = { text: "! The house's own\n||game.example^$client=192.168.1.70\n@@||shop.example^\n", revision: "1" };
 
@@ -243,7 +245,8 @@ async function answer(request, url) {
     case "POST /api/rules/check": return [200, checkedRules((await readBody(request)).text)];
     case "GET /api/lists": return [200, { lists: LISTS.map((list) => ({ unfit: null, subscription: null, made: false, off: false, ...list, blocked_7d: blockedIn7d(list.name), loaded_at: new Date(STARTED).toISOString(), changed_at: new Date(STARTED).toISOString() })) }];
     case "GET /api/lists/overlaps": return [200, overlaps()];
-    case "GET /api/fleet/edges": return [200, fleetEdges()];
+    case "GET /api/fleet/revisions": return MODE === "rows" ? missing("this machine looks for no bundles") : [200, fleetRevisions(MODE)];
+    case "GET /api/fleet/edges": return MODE === "bundles" ? missing("the fleet has no database") : [200, fleetEdges()];
     case "GET /api/fleet/statistics": return [200, fleetStatistics(words)];
     case "GET /api/bypass": return [200, bypass(range)];
     case "GET /api/pages": return [200, pages(words)];

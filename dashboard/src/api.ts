@@ -16,7 +16,7 @@ import type {
   FilesProblem,
   Schema,
 } from "./config-model";
-import type { FleetEdges, FleetStatistics } from "./fleet-model";
+import type { FleetEdges, FleetRevisions, FleetStatistics } from "./fleet-model";
 import type { FirstRun, FirstRunAnswer, FirstRunOrder } from "./first-run-model";
 import { asSentence } from "./format";
 import { t } from "./i18n";
@@ -77,6 +77,7 @@ export type FaultKind = "signed-out" | "unreachable" | "refused" | "changed";
 /** What some calls say besides of why they did not work. */
 interface FaultMore {
   needsCode?: boolean;
+  missing?: boolean;
   files?: FilesProblem;
 }
 
@@ -87,6 +88,8 @@ export class Fault extends Error {
   readonly complaints: string[];
   /** The password was right, and a code is missing or wrong. */
   readonly needsCode: boolean;
+  /** There is no such thing. */
+  readonly missing: boolean;
   /** What a refused change of the configuration's files says besides. */
   readonly files: FilesProblem;
 
@@ -96,6 +99,7 @@ export class Fault extends Error {
     this.remedy = remedy;
     this.complaints = complaints;
     this.needsCode = more.needsCode ?? false;
+    this.missing = more.missing ?? false;
     this.files = more.files ?? {};
   }
 }
@@ -187,7 +191,7 @@ async function call<T>(path: string, init: RequestInit, timeout = TIMEOUT_MS): P
     asSentence(problem?.error ?? t("faults.answered", { status: String(response.status), text: response.statusText })),
     asSentence(problem?.remedy ?? t("faults.answeredRemedy")),
     problem?.complaints ?? [],
-    { files: (problem as FilesProblem | null) ?? {} },
+    { files: (problem as FilesProblem | null) ?? {}, missing: response.status === 404 },
   );
 }
 
@@ -203,6 +207,13 @@ function signInFault({ kind, message, needsCode }: Fault, credentials: Credentia
 
 const get = <T>(path: string, signal?: AbortSignal): Promise<T> =>
   call<T>(path, signal ? { signal } : {});
+
+/** The answer, or null where there is no such thing. */
+const orNull = <T>(answer: Promise<T>): Promise<T | null> =>
+  answer.catch((thrown: unknown) => {
+    if (thrown instanceof Fault && thrown.missing) return null;
+    throw thrown;
+  });
 
 const send = <T>(method: "POST" | "PUT", path: string, body: unknown, timeout?: number): Promise<T> =>
   call<T>(
@@ -268,7 +279,8 @@ export const api = {
   clients: (range: Range, signal?: AbortSignal) => get<Clients>(withQuery("api/clients", { range }), signal),
   activity: (client: string, range: Range, signal?: AbortSignal) =>
     get<ClientActivity>(withQuery("api/clients/activity", { client, range }), signal),
-  fleetEdges: (signal?: AbortSignal) => get<FleetEdges>("api/fleet/edges", signal),
+  fleetRevisions: (signal?: AbortSignal) => orNull(get<FleetRevisions>("api/fleet/revisions", signal)),
+  fleetEdges: (signal?: AbortSignal) => orNull(get<FleetEdges>("api/fleet/edges", signal)),
   fleetStatistics: (range: Range, edge: string, signal?: AbortSignal) => get<FleetStatistics>(withQuery("api/fleet/statistics", { range, edge }), signal),
   bypass: (range: BypassRange, signal?: AbortSignal) => get<Bypass>(withQuery("api/bypass", { range }), signal),
   pages: (asked: { client: string; site: string; at: string; range: string }, signal?: AbortSignal) =>

@@ -33,3 +33,74 @@ export interface FleetStatistics {
   step_s: number;
   points: Point[];
 }
+
+/** What an edge says of itself, signed; null where it has said nothing. */
+export interface FleetEdgeStatus {
+  edge: string;
+  labels: Record<string, string>;
+  wanted: "active" | "drained" | "revoked";
+  is_joined: boolean;
+  /** A canary of the newest revision. */
+  goes_first: boolean;
+  revision: number | null;
+  offered: number | null;
+  state: "in_force" | "waits_for_canary" | "refused" | "unreached" | null;
+  complaints: string[];
+  version: string | null;
+  clock_ahead_s: number | null;
+  told: string | null;
+  told_s: number | null;
+  requests: number | null;
+  failures: number | null;
+  troubles: Trouble[];
+}
+
+export type Trouble = "untold" | "silent" | "clock" | "version" | "refused" | "unreached" | "waits_for_canary";
+
+export interface FleetRevision {
+  revision: number;
+  made: string;
+  by: string;
+  why: string;
+  rolls_back_to: number | null;
+  not_after: string | null;
+  checked_by: string;
+  files: number;
+  bytes: number;
+  canary: { percent: number; labels: Record<string, string> } | null;
+}
+
+export interface OwnRevisions {
+  edge: string;
+  wanted: "active" | "drained" | "revoked";
+  in_force: number | null;
+  kept: number[];
+  tried: number | null;
+  refused: { revision: number; complaints: string[] } | null;
+  offered: number | null;
+  state: "in_force" | "waits_for_canary" | "refused" | "unreached" | "starting";
+  complaints: string[];
+  looked: string | null;
+}
+
+export interface FleetRollout {
+  edges: number;
+  in_force: number;
+  refused: number;
+  first: number;
+  first_in_force: number;
+}
+
+export interface FleetRevisions {
+  own: OwnRevisions;
+  place: string;
+  /** Why nothing newer could be read at the place. */
+  trouble: string | null;
+  read: string;
+  newest: FleetRevision | null;
+  /** Those before it, the newest first. */
+  before: FleetRevision[];
+  rollout: FleetRollout;
+  edges_joined: number;
+  edges: FleetEdgeStatus[];
+}

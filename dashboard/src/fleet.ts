@@ -1,6 +1,6 @@
-// A fleet at a glance: sums over its machines, and in which order they are shown. Pure.
+// A fleet at a glance: sums over its machines, how each does, and in which order they are shown. Pure.
 
-import type { Edge } from "./fleet-model";
+import type { Edge, FleetRevisions, FleetEdgeStatus } from "./fleet-model";
 
 export interface FleetSums {
   edges: number;
@@ -30,8 +30,53 @@ export function sumsOf(edges: readonly Edge[]): FleetSums {
   };
 }
 
-/** Silent machines first, then those with rows that wait, then by name. */
-export function inOrder(edges: readonly Edge[]): Edge[] {
-  const rank = (edge: Edge): number => (edge.state === "silent" ? 0 : isBehind(edge) ? 1 : 2);
-  return edges.toSorted((a, b) => rank(a) - rank(b) || a.edge.localeCompare(b.edge));
+/** A machine by what the database knows of it, and by what it has said and signed. */
+export interface Machine {
+  name: string;
+  rows: Edge | null;
+  word: FleetEdgeStatus | null;
+}
+
+/** How a machine does: the worst of it. */
+export type Condition = "refused" | "unreached" | "silent" | "untold" | "behind" | "waits" | "drained" | "good" | "revoked";
+
+const ORDER: readonly Condition[] = ["refused", "unreached", "silent", "untold", "behind", "waits", "drained", "good", "revoked"];
+
+/** Machines that either knows, each once. */
+export function machinesOf(rows: readonly Edge[], words: readonly FleetEdgeStatus[]): Machine[] {
+  const all = new Map<string, Machine>();
+  for (const word of words) all.set(word.edge, { name: word.edge, rows: null, word });
+  for (const edge of rows) all.set(edge.edge, { name: edge.edge, rows: edge, word: all.get(edge.edge)?.word ?? null });
+  return [...all.values()];
+}
+
+export function conditionOf({ rows, word }: Machine, newest: number | null): Condition {
+  const has = (trouble: FleetEdgeStatus["troubles"][number]): boolean => word?.troubles.includes(trouble) ?? false;
+  if (word?.wanted === "revoked") return "revoked";
+  // What a silent machine said last may be long over.
+  if (rows === null ? has("silent") : rows.state === "silent") return "silent";
+  if (has("refused")) return "refused";
+  if (has("unreached")) return "unreached";
+  if (has("untold")) return "untold";
+  if (has("waits_for_canary")) return "waits";
+  if (word !== null && newest !== null && word.revision !== null && word.revision < newest) return "behind";
+  return word?.wanted === "drained" ? "drained" : "good";
+}
+
+/** True for what somebody should look at. */
+export const isTrouble = (condition: Condition): boolean => ORDER.indexOf(condition) < ORDER.indexOf("behind");
+
+/** Those in trouble first, then those with rows that wait, then by name. */
+export function inOrder(machines: readonly Machine[], newest: number | null): Machine[] {
+  const rank = (machine: Machine): number => {
+    const at = ORDER.indexOf(conditionOf(machine, newest));
+    return at + (machine.rows !== null && isBehind(machine.rows) ? 0 : 0.5);
+  };
+  return machines.toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
+}
+
+/** Parts of the bar that shows how far a revision has come, in percent: has it, has refused it. */
+export function progressOf({ edges, in_force: inForce, refused }: FleetRevisions["rollout"]): { has: number; refused: number } {
+  const part = (n: number): number => (edges > 0 ? (100 * n) / edges : 0);
+  return { has: part(inForce), refused: part(refused) };
 }

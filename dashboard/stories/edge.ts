@@ -1,7 +1,7 @@
 // A running Tidegate for the stories, with an upstream of its own: started on free ports, in a
 // folder of its own, and stopped at the end.
 
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { createSocket, type Socket } from "node:dgram";
 import { promises as dns } from "node:dns";
 import { chmod, chown, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 const BINARY = process.env["TIDEGATE_BIN"] ?? fileURLToPath(new URL("../../target/debug/tidegate", import.meta.url));
 /** The address that the upstream has for every name. */
@@ -30,6 +31,11 @@ async function upstream(): Promise<Socket> {
   });
   await new Promise<void>((bound) => socket.bind(0, "127.0.0.1", bound));
   return socket;
+}
+
+/** Runs a command of the binary to its end; what it said. */
+export async function tidegate(words: string[]): Promise<string> {
+  return (await promisify(execFile)(BINARY, words)).stdout;
 }
 
 export class Edge {
@@ -74,6 +80,11 @@ export class Edge {
   async giveConfiguration(): Promise<void> {
     const owner = await stat(join(this.folder, "state"));
     for (const path of [join(this.folder, "tidegate.yaml"), this.folder]) await chown(path, owner.uid, owner.gid);
+  }
+
+  /** Runs a command on this machine; what it said. */
+  command(words: string[]): Promise<string> {
+    return tidegate([...words, "--config", join(this.folder, "tidegate.yaml"), "--state", join(this.folder, "state")]);
   }
 
   async token(): Promise<string> {

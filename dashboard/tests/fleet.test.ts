@@ -1,10 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { inOrder, isBehind, sumsOf } from "../src/fleet";
-import type { Edge } from "../src/fleet-model";
+import { conditionOf, inOrder, isBehind, machinesOf, progressOf, sumsOf } from "../src/fleet";
+import type { Edge, FleetEdgeStatus } from "../src/fleet-model";
 
 const edge = (name: string, more: Partial<Edge> = {}): Edge => ({
   edge: name, state: "up", version: "0.1.0", started: "2026-11-21T12:00:00Z", seen: "2026-11-21T12:00:00Z", silent_s: 3,
   last_minute: null, per_minute: 0, blocked_share: 0, sample: 10, waiting: 0, dropped: 0, ...more,
+});
+
+const word = (name: string, more: Partial<FleetEdgeStatus> = {}): FleetEdgeStatus => ({
+  edge: name, labels: {}, wanted: "active", is_joined: true, goes_first: false, revision: 3, offered: 3, state: "in_force", complaints: [],
+  version: "0.1.0", clock_ahead_s: null, told: "2026-11-21T12:00:00Z", told_s: 3, requests: 0, failures: 0, troubles: [], ...more,
 });
 
 describe("a fleet", () => {
@@ -20,7 +25,27 @@ describe("a fleet", () => {
   });
 
   it("shows first what somebody should look at", () => {
-    const shown = inOrder([edge("quay"), edge("pier", { waiting: 9_000 }), edge("harbour"), edge("reef", { state: "silent" })]);
-    expect(shown.map((one) => one.edge)).toEqual(["reef", "pier", "harbour", "quay"]);
+    const machines = machinesOf(
+      [edge("quay"), edge("pier", { waiting: 9_000 }), edge("harbour"), edge("reef", { state: "silent" })],
+      [word("harbour"), word("buoy", { state: "refused", offered: 4, troubles: ["refused"] }), word("wreck", { wanted: "revoked" })],
+    );
+    expect(inOrder(machines, 3).map(({ name }) => name)).toEqual(["buoy", "reef", "pier", "harbour", "quay", "wreck"]);
+  });
+
+  it("says the worst of a machine, and believes the database about silence", () => {
+    const of = (rows: Edge | null, said: FleetEdgeStatus | null, newest = 3) => conditionOf({ name: "a", rows, word: said }, newest);
+    expect(of(edge("a"), null)).toBe("good");
+    expect(of(edge("a"), word("a", { troubles: ["silent"] }))).toBe("good");
+    expect(of(edge("a", { state: "silent" }), word("a", { troubles: ["refused"] }))).toBe("silent");
+    expect(of(null, word("a", { troubles: ["silent", "refused"] }))).toBe("silent");
+    expect(of(null, word("a", { troubles: ["clock", "refused"] }))).toBe("refused");
+    expect(of(null, word("a", { wanted: "revoked", troubles: ["untold"] }))).toBe("revoked");
+    expect(of(null, word("a"), 4)).toBe("behind");
+    expect(of(null, word("a", { wanted: "drained" }))).toBe("drained");
+  });
+
+  it("shows how far a revision has come", () => {
+    expect(progressOf({ edges: 8, in_force: 4, refused: 2, first: 0, first_in_force: 0 })).toEqual({ has: 50, refused: 25 });
+    expect(progressOf({ edges: 0, in_force: 0, refused: 0, first: 0, first_in_force: 0 })).toEqual({ has: 0, refused: 0 });
   });
 });

@@ -1,12 +1,14 @@
-// The machines of a fleet, as its database knows them: who is there, how much each has to do, and
-// whose rows wait. The chart shows all of them, or the one that was chosen.
+// The machines of a fleet: which revision each has, by what it has signed, and, where the fleet has a
+// database, how much each has to do. Either is shown without the other.
 
 import { api } from "../api";
-import { inOrder, isBehind, sumsOf } from "../fleet";
-import type { Edge, FleetEdges, FleetStatistics } from "../fleet-model";
-import { count, percent, printable, span } from "../format";
+import { machinesOf, sumsOf } from "../fleet";
+import type { Edge, FleetStatistics } from "../fleet-model";
+import { count, percent, printable } from "../format";
 import { t } from "../i18n";
 import { Figure } from "../parts/figure";
+import { Machines } from "../parts/fleet-machines";
+import { Published, Revisions } from "../parts/fleet-revisions";
 import { Empty, Notice } from "../parts/notice";
 import { RangeChoice } from "../parts/range-choice";
 import { SeriesChart } from "../parts/series-chart";
@@ -14,30 +16,33 @@ import { usePolled } from "../poll";
 import { routeHash } from "../route";
 import { range, route } from "../state";
 
-const EDGES_EVERY_MS = 10_000;
-const NUMBERS = ["perMinute", "blocked", "waiting"] as const;
+const ROWS_EVERY_MS = 10_000;
+const REVISIONS_EVERY_MS = 5_000;
 
 export function FleetView() {
   const chosen = route.value.words["edge"] ?? "";
   const over = range.value;
-  const { data, fault } = usePolled(`fleet ${over} ${chosen}`, EDGES_EVERY_MS, async (signal) => {
-    const [fleet, statistics] = await Promise.all([api.fleetEdges(signal), api.fleetStatistics(over, chosen, signal)]);
-    return { fleet, statistics };
+  const bundles = usePolled("fleet revisions", REVISIONS_EVERY_MS, async (signal) => ({ fleet: await api.fleetRevisions(signal) }));
+  const database = usePolled(`fleet ${over} ${chosen}`, ROWS_EVERY_MS, async (signal) => {
+    const fleet = await api.fleetEdges(signal);
+    return { fleet, statistics: fleet && (await api.fleetStatistics(over, chosen, signal)) };
   });
+  const { fleet: rows = null, statistics = null } = database.data ?? {};
+  const published = bundles.data?.fleet ?? null;
+  const machines = machinesOf(rows?.edges ?? [], published?.edges ?? []);
+  const isThere = (bundles.data !== null || bundles.fault !== null) && (database.data !== null || database.fault !== null);
   return (
     <>
       <div class="view-head">
         <h1>{t("fleet.title")}</h1>
-        <RangeChoice />
+        {rows && <RangeChoice />}
       </div>
-      {fault && fault.kind === "refused" && <Notice tone="fault" fault={fault} />}
-      {data && data.fleet.edges.length === 0 && <Empty title={t("fleet.none")}>{t("fleet.noneText")}</Empty>}
-      {data && data.fleet.edges.length > 0 && (
-        <>
-          <Glance edges={data.fleet.edges} statistics={data.statistics} chosen={chosen} />
-          <Edges fleet={data.fleet} chosen={chosen} />
-        </>
-      )}
+      {[bundles.fault, database.fault].map((fault, part) => fault?.kind === "refused" && <Notice key={part} tone="fault" fault={fault} />)}
+      {published && <Published fleet={published} />}
+      {rows && statistics && rows.edges.length > 0 && <Glance edges={rows.edges} statistics={statistics} chosen={chosen} />}
+      {isThere && machines.length === 0 && <Empty title={t("fleet.none")}>{t("fleet.noneText")}</Empty>}
+      {isThere && machines.length > 0 && <Machines machines={machines} published={published} own={rows?.own ?? published?.own.edge ?? ""} chosen={chosen} hasRows={rows !== null} />}
+      {published?.newest && <Revisions fleet={published} newest={published.newest} />}
     </>
   );
 }
@@ -64,57 +69,5 @@ function Glance({ edges, statistics, chosen }: { edges: Edge[]; statistics: Flee
       </dl>
       <SeriesChart series={{ ...statistics, begins: null }} until={until} />
     </section>
-  );
-}
-
-/** The machines as a table; on a phone each becomes a card, so the roles are written out. */
-function Edges({ fleet, chosen }: { fleet: FleetEdges; chosen: string }) {
-  return (
-    <section class="panel panel-flush" aria-label={t("fleet.edges")}>
-      <table class="table edges" role="table">
-        <thead role="rowgroup">
-          <tr role="row">
-            <th role="columnheader" scope="col">{t("fleet.column.edge")}</th>
-            <th role="columnheader" scope="col">{t("fleet.column.seen")}</th>
-            <th role="columnheader" scope="col">{t("fleet.column.version")}</th>
-            {NUMBERS.map((name) => (
-              <th key={name} role="columnheader" scope="col" class="number">
-                {t(`fleet.column.${name}`)}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody role="rowgroup">
-          {inOrder(fleet.edges).map((edge) => (
-            <EdgeLine key={edge.edge} edge={edge} isOwn={edge.edge === fleet.own} isChosen={edge.edge === chosen} />
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
-function EdgeLine({ edge, isOwn, isChosen }: { edge: Edge; isOwn: boolean; isChosen: boolean }) {
-  const isUp = edge.state === "up";
-  return (
-    <tr role="row" class={isChosen ? "edge edge-chosen" : "edge"}>
-      <td role="cell" class="e-name">
-        <span class={`dot ${isUp ? "dot-good" : "dot-bad"}`} aria-hidden="true" />
-        <a class="edge-name" href={routeHash("fleet", { edge: isChosen ? "" : edge.edge })} aria-current={isChosen ? "true" : undefined}>
-          {printable(edge.edge)}
-        </a>
-        {isOwn && <span class="quiet">{t("fleet.own")}</span>}
-      </td>
-      <td role="cell" class="e-seen">
-        {isUp ? <span class="quiet">{t("fleet.up")}</span> : <span class="tag tag-land">{t("fleet.silent", { span: span(edge.silent_s) })}</span>}
-      </td>
-      <td role="cell" class="e-version quiet">{printable(edge.version)}</td>
-      <td role="cell" class="e-rate number" data-name={t("fleet.inRow.perMinute")}>{count(Math.round(edge.per_minute))}</td>
-      <td role="cell" class="e-blocked number" data-name={t("fleet.inRow.blocked")}>{edge.per_minute > 0 ? percent(edge.blocked_share) : "–"}</td>
-      <td role="cell" class="e-waiting number">
-        {isBehind(edge) ? <span class="tag tag-land">{t("fleet.rowsWait", { count: edge.waiting })}</span> : <span class="quiet">{t("fleet.noneWait")}</span>}
-        {edge.dropped > 0 && <span class="e-dropped">{t("fleet.dropped", { count: edge.dropped })}</span>}
-      </td>
-    </tr>
   );
 }

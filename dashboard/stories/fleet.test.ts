@@ -1,0 +1,109 @@
+// A fleet of two machines by bundles in a folder: one of them refuses what is published, and the
+// other's dashboard says which and why.
+
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { createServer, type AddressInfo, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AxeResults } from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Edge, tidegate } from "./edge";
+import { open, SCREENS, startBrowser } from "./pages";
+
+const NAMES = ["harbour", "pier"];
+
+let folder: string;
+let edges: Edge[];
+let taken: Server;
+let browser: Browser;
+let axe: string;
+
+const fleet = (word: string, ...more: string[]): Promise<string> =>
+  tidegate(["fleet", word, join(folder, "home"), "--key", join(folder, "fleet.key"), ...more]);
+
+/** Writes a file of the fleet's folder. */
+const write = (name: string, text: string): Promise<void> => writeFile(join(folder, "home", name), text);
+
+beforeAll(async () => {
+  axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  folder = await mkdtemp(join(tmpdir(), "tidegate-fleet-"));
+  await chmod(folder, 0o755);
+  const bundles = join(folder, "bundles");
+  await fleet("init", "--bundles", bundles);
+  await mkdir(join(folder, "home", "overlays"));
+  await write("tidegate.yaml", 'policy: { lists: [{ name: mine, rules: ["||ads.example^"] }] }\n');
+  const key = /ed25519:[^"]+/.exec(await readFile(join(folder, "home", "fleet.yaml"), "utf8"))?.[0] ?? "";
+  edges = [];
+  for (const name of NAMES) {
+    const token = await tidegate(["fleet", "invite", join(folder, "home"), "--edge", name, "--label", `site=${name}`]);
+    const edge = await Edge.start(
+      `admin: { listen: "127.0.0.1:0" }\nfleet: { name: ${name}, bundles: "${bundles}", keys: ["${key}"], poll: 1s }\n`,
+    );
+    await edge.command(["fleet", "join", token.trim()]);
+    edges.push(edge);
+  }
+  await fleet("admit");
+  await fleet("publish", "--why", "The first");
+  taken = createServer();
+  await new Promise<void>((bound) => taken.listen(0, "127.0.0.1", bound));
+  browser = await startBrowser();
+});
+
+afterAll(async () => {
+  await browser.close();
+  for (const edge of edges) await edge.stop();
+  taken.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The machine whose dashboard is looked at. */
+function harbour(): Edge {
+  const [edge] = edges;
+  if (!edge) throw new Error("no machine was started");
+  return edge;
+}
+
+/** Rules of axe that the page breaks. */
+async function faults(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run());
+  return found.violations.flatMap((fault) => fault.nodes.map((node) => `${fault.id}: ${node.html.slice(0, 160)}`));
+}
+
+test("machines that have what is published say so", async () => {
+  const page = await open(browser, harbour(), {}, "fleet");
+  await page.getByRole("heading", { name: "Revision 1" }).waitFor();
+  await page.getByText("2 of 2 have it in force").waitFor();
+  await page.getByRole("row", { name: /^pier/ }).getByText("in force").waitFor();
+  // What only a database knows is not there.
+  expect(await page.getByRole("columnheader", { name: "A minute" }).count()).toBe(0);
+  await page.context().close();
+});
+
+test.each(SCREENS)("a revision that one machine refuses is shown with its complaint (%s)", async (_, screen) => {
+  const { port } = taken.address() as AddressInfo;
+  await write("overlays/edge=pier.yaml", `web: [{ listen: ["http://127.0.0.1:${port}"], root: "${folder}/home" }]\n`);
+  await fleet("publish", "--why", "A site at the pier");
+  const page = await open(browser, harbour(), screen, "fleet");
+  const published = page.getByRole("region", { name: /^Revision \d+/ });
+  await published.getByText("A site at the pier").waitFor();
+  await published.getByText("1 of 2 has it in force, 1 refuses it").waitFor();
+  await published.getByText(/^harbour, this machine, runs revision \d+\.$/).waitFor();
+  const machines = page.getByRole("region", { name: "Machines" });
+  await machines.getByRole("row", { name: /^pier/ }).getByText(/^refuses \d+$/).waitFor();
+  await machines.getByText(`cannot listen on 127.0.0.1:${port}`).waitFor();
+  const history = page.getByRole("region", { name: "Revisions" });
+  await history.getByRole("listitem").filter({ hasText: "A site at the pier" }).filter({ hasText: "in force here" }).waitFor();
+  await history.getByText("The first").waitFor();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  expect(await faults(page)).toEqual([]);
+
+  // It is mended, and the page says so by itself.
+  await write("overlays/edge=pier.yaml", "ledger: { log: none }\n");
+  await fleet("publish", "--why", "No site at the pier");
+  await published.getByText("2 of 2 have it in force").waitFor();
+  expect(await machines.getByText("cannot listen on").count()).toBe(0);
+  await page.context().close();
+});
