@@ -209,6 +209,7 @@ pub(crate) const PROGRAM: &[&str] = &[
     "fleet-commands",
     "plain-commands",
     "fleet-edge",
+    "fleet-cache",
     "fleet-live",
     "fleet-rows",
     "fleet-view",

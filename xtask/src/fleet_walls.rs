@@ -15,6 +15,14 @@ pub(crate) const FLEET_LIVE: Wall = system(
     &[HTTP],
 );
 
+/// Sealing is its library's own.
+pub(crate) const FLEET_CACHE: Wall = system(
+    "fleet-cache",
+    "crates/fleet-cache",
+    &["vocab", "transport", "resolver", "fleet-live"],
+    &[HTTP, LOGGING],
+);
+
 /// PostgreSQL's client brings its connections with it; ClickHouse is asked by our own.
 pub(crate) const FLEET_ROWS: Wall = system(
     "fleet-rows",

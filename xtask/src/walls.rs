@@ -9,7 +9,8 @@ use crate::door_walls::{
     door,
 };
 use crate::fleet_walls::{
-    FLEET_BUNDLE, FLEET_COMMANDS, FLEET_EDGE, FLEET_LIVE, FLEET_PUBLISH, FLEET_ROWS, FLEET_VIEW,
+    FLEET_BUNDLE, FLEET_CACHE, FLEET_COMMANDS, FLEET_EDGE, FLEET_LIVE, FLEET_PUBLISH, FLEET_ROWS,
+    FLEET_VIEW,
 };
 use crate::wall::{Purity, Wall, pure, system};
 
@@ -256,6 +257,7 @@ pub(crate) const WALLS: &[Wall] = &[
     ),
     FLEET_BUNDLE,
     FLEET_LIVE,
+    FLEET_CACHE,
     FLEET_ROWS,
     FLEET_EDGE,
     FLEET_VIEW,

@@ -64,6 +64,7 @@ fn main() {
                 receiver: Arc::new(DeafReceiver),
                 leases: Arc::clone(&leases),
                 purge_of_everything: "everything".into(),
+                cache: Arc::default(),
             };
             let settings = serde_json::from_value(settings).unwrap();
             (LiveState::start(&settings, parts).unwrap(), leases)

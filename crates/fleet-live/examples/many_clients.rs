@@ -56,6 +56,7 @@ fn main() {
                 receiver: Arc::new(DeafReceiver),
                 leases: Arc::<LeaseBook>::default(),
                 purge_of_everything: "everything".into(),
+                cache: Arc::default(),
             };
             let settings = serde_json::from_value(settings.clone()).unwrap();
             LiveState::start(&settings, parts).unwrap()

@@ -7,6 +7,7 @@ use crate::entry::{ENTRY_BYTES_MAX, PURGE_BYTES_MAX, SharedEntry};
 use crate::health::{HealthRecord, LiveHealth};
 use crate::kept_outbox::KeptOutbox;
 use crate::kept_place::KeptPlace;
+use crate::live_cache::{LiveCache, PurgeMark};
 use crate::outbox::{BoxRoom, WordOutbox};
 use crate::scripts::ServerScripts;
 use crate::server::{LiveFailure, ServerAddress};
@@ -51,6 +52,10 @@ pub trait LiveReceiver: Send + Sync + 'static {
     /// Drops everything that a purge could have been for: it is not known which there were.
     fn purges_missed(&self);
 
+    /// Hears up to where purges are done here, the one of which is the last where it is known. What
+    /// machines keep for each other is no older than that.
+    fn purges_at(&self, _mark: &PurgeMark, _last: Option<&str>) {}
+
     /// Returns the entries that hold here, for a server that does not know them.
     fn held(&self) -> Vec<SharedEntry>;
 
@@ -74,6 +79,8 @@ pub struct LiveParts {
     pub leases: Arc<LeaseBook>,
     /// Purge that stands for too many that wait.
     pub purge_of_everything: String,
+    /// Values that machines keep for each other.
+    pub cache: Arc<LiveCache>,
 }
 
 /// State that this edge shares with the others.
@@ -96,6 +103,7 @@ pub(crate) struct LiveCore {
     pub(crate) clock: fn() -> Now,
     pub(crate) receiver: Arc<dyn LiveReceiver>,
     pub(crate) leases: Arc<LeaseBook>,
+    pub(crate) cache: Arc<LiveCache>,
     pub(crate) place_file: PathBuf,
     outbox_file: PathBuf,
     /// Held while that file is written or removed.
@@ -139,6 +147,7 @@ impl LiveState {
             clock: parts.clock,
             receiver: parts.receiver,
             leases: parts.leases,
+            cache: parts.cache,
             place_file,
             outbox_file,
             outbox_turn: Mutex::default(),
@@ -186,6 +195,7 @@ impl LiveState {
     /// Tells the other edges of a purge, as above; of one over 4 KiB as one of everything.
     pub fn purge(&self, purge: String) {
         let core = &*self.core;
+        core.cache.await_purge();
         let now = (core.clock)();
         let everything = &core.purge_of_everything;
         let is_long = purge.len() > PURGE_BYTES_MAX;
@@ -258,6 +268,7 @@ impl LiveCore {
 
     /// Notes that nobody speaks to the server any more.
     fn left(&self) {
+        self.cache.close();
         self.health.lost("it is left", (self.clock)().unix_ms);
         self.note_standing();
     }
@@ -290,6 +301,7 @@ impl LiveCore {
     }
 
     fn lost(&self, why: &LiveFailure) {
+        self.cache.close();
         if self.health.lost(&why.to_string(), (self.clock)().unix_ms) {
             log::warn!(
                 target: "fleet",

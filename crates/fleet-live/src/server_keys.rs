@@ -30,6 +30,8 @@ pub(crate) struct ServerKeys {
     pub(crate) seed: String,
     /// Beginning of the names of buckets.
     buckets: String,
+    /// Beginning of the names of values.
+    values: String,
     tag: String,
     spread: KeySpread,
     /// Keys of TLS sessions.
@@ -51,6 +53,7 @@ impl ServerKeys {
             edges: key("edges"),
             seed: key("seed"),
             buckets: format!("{prefix}:limit:"),
+            values: format!("{prefix}:cache:"),
             tag: prefix.to_owned(),
             spread,
             tickets: key("ticket-keys"),
@@ -64,11 +67,20 @@ impl ServerKeys {
 
     /// The name of a bucket.
     pub(crate) fn bucket(&self, bucket: BucketName) -> String {
+        self.spread(&self.buckets, bucket.0)
+    }
+
+    /// The name of a value that machines keep for each other.
+    pub(crate) fn value(&self, name: u128) -> String {
+        self.spread(&self.values, name)
+    }
+
+    fn spread(&self, first: &str, name: u128) -> String {
         match self.spread {
-            KeySpread::One => format!("{}{:032x}", self.buckets, bucket.0),
+            KeySpread::One => format!("{first}{name:032x}"),
             KeySpread::Cluster => {
-                let rest = bucket.0 & (u128::MAX >> 8);
-                format!("{}{{{}}}{rest:030x}", self.buckets, part_tag(bucket.part()))
+                let (part, rest) = ((name >> 120) as u8, name & (u128::MAX >> 8));
+                format!("{first}{{{}}}{rest:030x}", part_tag(part))
             }
         }
     }

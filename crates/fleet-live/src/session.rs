@@ -10,6 +10,7 @@ mod purges;
 mod shards;
 mod stream_page;
 mod tickets;
+mod values;
 
 use crate::cluster_map::ClusterMap;
 use crate::kept_place::KeptPlace;
@@ -48,6 +49,10 @@ pub(crate) struct LiveSession<'c> {
     /// When each entry was made that was heard or told here, by the server's clock.
     made: RefCell<HashMap<String, u64>>,
     place: RefCell<KeptPlace>,
+    /// Number of the last purge that was told in this session.
+    own_purge: Cell<u64>,
+    /// Connections to the nodes of a cluster.
+    links: RefCell<shards::NodeLinks>,
 }
 
 impl<'c> LiveSession<'c> {
@@ -67,6 +72,8 @@ impl<'c> LiveSession<'c> {
             server_ms: Cell::new(0),
             made: RefCell::default(),
             place: RefCell::new(KeptPlace::read(&core.place_file)),
+            own_purge: Cell::new(0),
+            links: RefCell::default(),
         };
         session.beat().await?;
         session.learn_seed().await?;
@@ -97,7 +104,8 @@ impl<'c> LiveSession<'c> {
             self.tell(),
             self.keep_beating(),
             self.lease(),
-            self.keep_tickets()
+            self.keep_tickets(),
+            self.keep_values()
         );
         loops.map(|(never, ..)| never)
     }

@@ -59,6 +59,19 @@ pub struct LiveSettings {
     /// Default: none are shared.
     #[serde(default)]
     pub secret: Option<SecretText>,
+    /// Values that machines keep for each other in the server, behind their own caches; needs
+    /// `secret`, with which they are sealed. Default: none.
+    #[serde(default)]
+    pub cache: LiveCacheSettings,
+}
+
+/// Values that machines of a fleet keep for each other, behind their own caches.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LiveCacheSettings {
+    /// True if answers of upstreams to DNS questions are kept for the other machines, and looked
+    /// for there, for 2 ms at most, before an upstream is asked. Default false.
+    pub dns: bool,
 }
 
 /// Rule for shared limits while the server is away.
@@ -137,6 +150,11 @@ impl LiveSettings {
             let text = format!("a secret has at least {SECRET_LENGTH_MIN} characters");
             complaints
                 .push(Complaint::new("secret", text).remedy("openssl rand -hex 32 makes one"));
+        }
+        if self.cache.dns && self.secret.is_none() {
+            let told =
+                Complaint::new("cache.dns", "answers are sealed with secret, and there is none");
+            complaints.push(told.remedy("openssl rand -hex 32 makes one for fleet.live.secret"));
         }
         complaints
     }
@@ -276,6 +294,7 @@ mod tests {
             prefix: "tidegate".into(),
             when_away: WhenAway::Divide,
             secret: None,
+            cache: LiveCacheSettings::default(),
         }
     }
 

@@ -20,6 +20,8 @@ pub struct FleetFigures {
     pub waiting: u64,
     /// Entries and purges that were dropped because too many waited.
     pub dropped: u64,
+    /// Answers looked for at the fleet's cache, and told to it, by outcome; none without one.
+    pub cache: Option<[(&'static str, u64); 6]>,
 }
 
 impl Collector for FleetFigures {
@@ -41,6 +43,9 @@ impl Collector for FleetFigures {
         for (name, help, value) in counters {
             write_family(to, FamilyHead::counter(name, help), [([], value)])?;
         }
-        Ok(())
+        let Some(cache) = self.cache else { return Ok(()) };
+        let help = "Answers looked for at the fleet's cache, and told to it";
+        let head = FamilyHead::counter("tidegate_fleet_cache_answers", help);
+        write_family(to, head, cache.map(|(outcome, count)| ([("outcome", outcome)], count)))
     }
 }

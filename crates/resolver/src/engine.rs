@@ -29,6 +29,7 @@ pub(crate) mod tasks;
 pub(crate) mod upstream_answer;
 
 use crate::question::GroupId;
+use crate::second_level::SecondLevelAnswer;
 use crate::settings::plan::{PlannedGroup, ResolverPlan};
 use crate::shared::ResolverShared;
 use crate::upstream::exchange::ReadyUpstream;
@@ -321,6 +322,13 @@ impl EngineEvents for ResolverEngine {
         let mut race = self.race.borrow_mut();
         race.start_round();
         race.probes_done(id);
+        self.round_started.notify_one();
+    }
+
+    fn looked_further(&self, id: FlightId, found: Option<SecondLevelAnswer>) {
+        let mut race = self.race.borrow_mut();
+        race.start_round();
+        race.looked_further(id, found);
         self.round_started.notify_one();
     }
 

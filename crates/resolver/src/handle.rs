@@ -15,6 +15,7 @@ use crate::question::{
     CacheId, CacheLook, CachedState, RenewAdvice, Resolution, ResolveError, ResolverOverloaded,
     ResolverQuestion,
 };
+use crate::second_level::SecondLevelCache;
 use crate::settings::ResolverSettings;
 use crate::settings::plan::ResolverPlan;
 use crate::shared::ResolverShared;
@@ -171,6 +172,12 @@ impl Resolver {
         self.shared.answer_from(names);
     }
 
+    /// Has a cache asked that other machines share, where this one has no answer in its time, and
+    /// told of each answer; none: nobody is.
+    pub fn share_answers(&self, cache: Option<Arc<dyn SecondLevelCache>>) {
+        self.shared.second_level.use_cache(cache);
+    }
+
     /// Digest of what the configuration says of names.
     pub fn local_overrides_digest(&self) -> u64 {
         self.shared.own_digest()
@@ -185,6 +192,7 @@ impl Resolver {
     pub fn reload(&self, settings: &ResolverSettings) -> Result<(), Vec<Complaint>> {
         let plan = ResolverPlan::new(settings, Some(&self.peers.plan()))?;
         self.shared.caches.configure(&settings.caches);
+        self.shared.second_level.configure(settings);
         self.shared.upstreams.set(plan.listed());
         self.peers.reload(Arc::new(plan));
         Ok(())

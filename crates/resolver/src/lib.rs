@@ -13,6 +13,7 @@ mod lasting;
 mod local_overrides;
 mod query_source;
 mod question;
+mod second_level;
 mod settings;
 mod shared;
 mod upstream;
@@ -20,6 +21,7 @@ mod upstream;
 pub use addresses::HostAddresses;
 pub use cache::answer_cache::CacheStats;
 pub use cache::caches::{FlushIn, FlushScope};
+pub use cache::key::wire_of;
 pub use cache::persist::{DumpFile, DumpReport, NotRestored, RestoreReport};
 pub use cache::snapshot::{BadSnapshot, SNAPSHOT_BYTES_MAX, check_snapshot};
 pub use engine::fair_shares::QUESTIONS_MAX;
@@ -31,6 +33,9 @@ pub use query_source::{CapReached, FairCap, QuerySource};
 pub use question::{
     CacheId, CacheLook, CachedState, GroupId, NoAddresses, RenewAdvice, Resolution, ResolveError,
     ResolverOverloaded, ResolverQuestion,
+};
+pub use second_level::{
+    SecondLevelAnswer, SecondLevelCache, SecondLevelKey, SecondLevelLook, UpstreamScope,
 };
 pub use settings::address::{
     AddressError, PlainServer, UpstreamAddress, UpstreamHost, UpstreamProtocol,

@@ -5,6 +5,7 @@ use crate::cache::caches::AnswerCaches;
 use crate::engine::failure_memory::FailureMemory;
 use crate::local_overrides::LocalOverrides;
 use crate::query_source::FairCap;
+use crate::second_level::SecondLevel;
 use crate::settings::ResolverSettings;
 use crate::upstream::record::UpstreamTable;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -14,6 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(crate) struct ResolverShared {
     pub(crate) caches: AnswerCaches,
     pub(crate) failures: FailureMemory,
+    pub(crate) second_level: SecondLevel,
     pub(crate) waiting: FairCap,
     /// Ports that are open for one question each, of all engines together.
     pub(crate) single_ports: Arc<AtomicUsize>,
@@ -27,7 +29,10 @@ pub(crate) struct ResolverShared {
 impl ResolverShared {
     /// Empty caches, and room for `waiting_max` callers.
     pub(crate) fn new(settings: &ResolverSettings, waiting_max: usize) -> Self {
+        let second_level = SecondLevel::default();
+        second_level.configure(settings);
         Self {
+            second_level,
             caches: AnswerCaches::new(&settings.caches),
             failures: FailureMemory::default(),
             waiting: FairCap::new(waiting_max),

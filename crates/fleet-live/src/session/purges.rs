@@ -4,6 +4,7 @@ use super::stream_page::{StreamItem, items};
 use super::{LiveSession, PAGE};
 use crate::entry::PURGE_BYTES_MAX;
 use crate::kept_place::{PurgeOrder, PurgePlace};
+use crate::live_cache::PurgeMark;
 use crate::scripts::PURGES_KEPT;
 use crate::server::LiveFailure;
 use redis::{Value, cmd};
@@ -19,7 +20,8 @@ impl LiveSession<'_> {
             let mut add = core.scripts.add_purge.key(&core.keys.purges);
             add.key(&core.keys.purge_line).arg(format!("{:016x}", core.chance()));
             add.arg(&core.maker).arg(&waiting.what).arg(PURGES_KEPT);
-            let _: i64 = add.invoke_async(&mut self.commands()).await?;
+            let number: u64 = add.invoke_async(&mut self.commands()).await?;
+            self.own_purge.set(number);
             core.with_outbox(|outbox| outbox.told_purge(waiting.number));
             core.health.count_exchange(1);
         }
@@ -47,6 +49,7 @@ impl LiveSession<'_> {
         let before = self.place.borrow().purges.clone();
         let Some(before) = before else {
             // New to the fleet: nothing before it concerns it.
+            self.mark_purges(&now, None).await;
             self.keep_place(now).await;
             return Ok(());
         };
@@ -67,6 +70,8 @@ impl LiveSession<'_> {
         let done = self.place.borrow().purges.as_ref().map_or(0, |it| it.number);
         if done < now.number {
             self.miss_purges("the server has forgotten purges", now).await;
+        } else if let Some(place) = self.place.borrow().purges.clone() {
+            self.mark_purges(&place, None).await;
         }
         Ok(())
     }
@@ -96,8 +101,11 @@ impl LiveSession<'_> {
                 }
                 PurgeOrder::Missed => self.miss_purges("purges were missed", place).await,
                 PurgeOrder::Next => {
-                    if field("e") != Some(&self.core.maker) {
-                        let purge = purge.to_owned();
+                    let is_own = field("e") == Some(&self.core.maker);
+                    let purge = purge.to_owned();
+                    // What came before it is not believed any more when it is done.
+                    self.mark_purges(&place, Some(purge.clone())).await;
+                    if !is_own {
                         self.core.health.count_exchange(1);
                         self.with_receiver(move |receiver| receiver.purge(&purge)).await;
                     }
@@ -110,8 +118,20 @@ impl LiveSession<'_> {
 
     async fn miss_purges(&self, why: &str, place: PurgePlace) {
         log::warn!(target: "fleet", "{why}: this edge drops its caches");
+        self.mark_purges(&place, None).await;
         self.with_receiver(crate::LiveReceiver::purges_missed).await;
         self.keep_place(place).await;
+    }
+
+    /// Says up to where purges are done here; none for the last that is not known.
+    async fn mark_purges(&self, place: &PurgePlace, purge: Option<String>) {
+        let (line, number) = (place.line.clone(), place.number);
+        let mark = PurgeMark { line, number };
+        self.with_receiver(move |receiver| receiver.purges_at(&mark, purge.as_deref())).await;
+        let all_told = self.core.with_outbox(|outbox| outbox.next_purge().is_none());
+        if all_told && number >= self.own_purge.get() {
+            self.core.cache.purge_is_told();
+        }
     }
 
     async fn keep_place(&self, place: PurgePlace) {

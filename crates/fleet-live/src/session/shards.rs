@@ -12,6 +12,7 @@ use crate::server_place::ServerPlace;
 use back_off::BackOff;
 use futures_util::future::select_all;
 use rate_limit::{LeaseAsk, PartSet};
+use redis::aio::MultiplexedConnection;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -37,6 +38,21 @@ struct NodeQueue {
     added: Notify,
 }
 
+/// Connections to the nodes, for whoever asks beside the leases.
+#[derive(Default)]
+pub(crate) struct NodeLinks {
+    /// Node of each part.
+    pub(super) parts: Vec<Option<usize>>,
+    /// Connection to each node that is there.
+    pub(super) nodes: Vec<Option<MultiplexedConnection>>,
+}
+
+impl NodeLinks {
+    fn of(desk: &LeaseDesk<'_>) -> Self {
+        Self { parts: desk.parts.clone(), nodes: vec![None; desk.nodes.len()] }
+    }
+}
+
 /// Reason why a node is not asked any more.
 enum NodeEnd {
     /// A slot is no more there.
@@ -50,6 +66,7 @@ impl LiveSession<'_> {
     pub(super) async fn keep_shards(&self, mut map: ClusterMap) -> Result<Infallible, LiveFailure> {
         loop {
             let desk = LeaseDesk::new(&map);
+            self.links.replace(NodeLinks::of(&desk));
             // What waited at the last desk is gone.
             self.core.leases.forget_asked();
             self.core.parts_are_away(|away| {
@@ -87,7 +104,9 @@ impl LiveSession<'_> {
         let place = &desk.map.nodes[node];
         let mut back_off = BackOff::new(PAUSE_FIRST, PAUSE_MAX);
         loop {
-            let NodeEnd::Lost(why) = self.serve_node(desk, node, &mut back_off).await else {
+            let end = self.serve_node(desk, node, &mut back_off).await;
+            self.set_link(node, None);
+            let NodeEnd::Lost(why) = end else {
                 tokio::time::sleep(back_off.pause(self.core.chance())).await;
                 if let Some(other) = self.learn_other(desk.map).await {
                     return other;
@@ -123,6 +142,7 @@ impl LiveSession<'_> {
             Ok(link) => link,
             Err(why) => return NodeEnd::Lost(why),
         };
+        self.set_link(node, Some(link.connection.clone()));
         core.parts_are_away(|away| desk.with_parts(Some(node), |part| away.remove(part)));
         loop {
             let asks = desk.take(node).await;
@@ -140,6 +160,12 @@ impl LiveSession<'_> {
                 return NodeEnd::Moved;
             }
             back_off.reset();
+        }
+    }
+
+    fn set_link(&self, node: usize, link: Option<MultiplexedConnection>) {
+        if let Some(held) = self.links.borrow_mut().nodes.get_mut(node) {
+            *held = link;
         }
     }
 

@@ -100,6 +100,7 @@ impl TestEdge {
             receiver: Arc::clone(&heard) as _,
             leases: Arc::clone(&leases),
             purge_of_everything: "everything".into(),
+            cache: Arc::default(),
         };
         let live = LiveState::start(settings, parts).unwrap();
         Self { live, heard, leases }

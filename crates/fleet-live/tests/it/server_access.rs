@@ -14,6 +14,7 @@ const COMMANDS: &[&str] = &[
     "+evalsha",
     "+time",
     "+get",
+    "+getrange",
     "+set",
     "+hget",
     "+hmget",

@@ -10,7 +10,7 @@ use vocab::DomainName;
 const AFTER_NAME_BYTES: usize = 5;
 
 /// A name in wire form; none if it has a text that no label can have, so that no key has it either.
-pub(crate) fn wire_of(name: &DomainName) -> Option<Box<[u8]>> {
+pub fn wire_of(name: &DomainName) -> Option<Box<[u8]>> {
     let key = key_of(name.as_name(), 0)?;
     Some(key[..key.len() - AFTER_NAME_BYTES].into())
 }

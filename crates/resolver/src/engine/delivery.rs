@@ -10,8 +10,10 @@ use super::round_time::RoundTime;
 use super::upstream_answer::UpstreamAnswer;
 use crate::cache::answer_cache::{AnswerCache, Kept, SecondLook};
 use crate::question::{Resolution, ResolveError, ResolverQuestion};
+use crate::second_level::{SecondLevelKey, SecondLevelLook};
 use crate::shared::ResolverShared;
 use crate::upstream::exchange_error::ExchangeError;
+use dns_wire::WireAnswer;
 use std::rc::Rc;
 use std::sync::Arc;
 use vocab::{Now, Source};
@@ -101,6 +103,41 @@ impl AnswerDelivery {
         }
     }
 
+    /// A look into what other machines have kept for a question; none where nothing is shared.
+    pub(crate) fn second_look(&self, question: &ResolverQuestion) -> Option<SecondLevelLook> {
+        question.cache()?;
+        let (second, scope) = self.shared.second_level.of_group(question.group().0)?;
+        second.look(SecondLevelKey { scope, question: question.cache_key().into() })
+    }
+
+    /// Ends a question with an answer that another machine kept, of this age.
+    pub(crate) fn land_shared(
+        &mut self,
+        flight: QuestionFlight,
+        answer: WireAnswer,
+        age_ms: u64,
+        time: RoundTime,
+    ) {
+        let question = &flight.identity.question;
+        self.shared.failures.forget(question);
+        let answer = match self.cache_of(question) {
+            None => Arc::new(answer),
+            Some(cache) => {
+                let answer = Arc::new(cache.clamp_ttls(answer, question.qtype()));
+                let came = time.clock.mono_ms.cast_signed() - age_ms.cast_signed();
+                cache.store_from(question.cache_key().into(), Arc::clone(&answer), came);
+                answer
+            }
+        };
+        let age_s = u32::try_from(age_ms / 1000).unwrap_or(u32::MAX);
+        let upstream = Arc::clone(&self.no_upstream);
+        let source = Source::Cache;
+        let resolution = Resolution { result: Ok((answer, age_s)), source, upstream };
+        for waiter in flight.waiting {
+            self.tell(waiter, resolution.clone());
+        }
+    }
+
     /// Ends a question that gives way to another: it has not failed, so nothing is remembered.
     pub(crate) fn displace(&mut self, flight: QuestionFlight) {
         for task in &flight.tasks {
@@ -182,10 +219,22 @@ impl AnswerDelivery {
             Some(cache) => {
                 let answer = Arc::new(cache.clamp_ttls(answer, question.qtype()));
                 cache.store(question.cache_key().into(), &answer, clock);
+                self.share(question, &answer, clock);
                 answer
             }
         };
         Resolution { result: Ok((answer, 0)), source: Source::Upstream, upstream }
+    }
+
+    /// Tells the other machines of an answer that an upstream gave.
+    fn share(&self, question: &ResolverQuestion, answer: &WireAnswer, clock: Now) {
+        if !answer.is_definite() || answer.ttl() == 0 {
+            return;
+        }
+        if let Some((second, scope)) = self.shared.second_level.of_group(question.group().0) {
+            let key = SecondLevelKey { scope, question: question.cache_key().into() };
+            second.keep(key, answer.message(), answer.ttl(), clock);
+        }
     }
 
     fn not_renewed(&self, question: &ResolverQuestion, kept: Kept, clock: Now) -> Resolution {

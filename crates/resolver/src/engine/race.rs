@@ -6,6 +6,8 @@
 //! by stream, HTTP or QUIC is a task, which comes back with its outcome. It waits for nothing;
 //! called by the engine.
 
+mod second_look;
+
 use super::attempts::{AttemptEnd, QueryAttempts, SendOutcome};
 use super::command::{EngineLookup, LookupKind};
 use super::delivery::{AnswerDelivery, AtHand, CallerTold};
@@ -16,7 +18,6 @@ use super::flight_waiter::FlightWaiter;
 use super::flights::{
     CallerPatience, CircleCheck, FlightIdentity, QuestionFlight, QuestionFlights,
 };
-use super::group::OrderOutlook;
 use super::groups::UpstreamGroups;
 use super::peers::{ClaimOutcome, EngineId, EnginePeers, QuestionClaim};
 use super::round_time::RoundTime;
@@ -141,10 +142,11 @@ impl QueryRace {
             },
             LookupKind::Renew => self.delivery.kept(&lookup.question, self.time.clock),
         };
+        let kind = lookup.kind;
         match self.claims.peers.claim(lookup, hash, self.claims.own) {
             ClaimOutcome::Own(EngineLookup { question, waiter, .. }, claim) => {
                 let identity = FlightIdentity { question: Rc::new(question), hash, claim };
-                self.start(identity, waiter, kept);
+                self.start(identity, waiter, kept, kind);
             }
             ClaimOutcome::Forwarded => {}
         }
@@ -170,7 +172,13 @@ impl QueryRace {
         }
     }
 
-    fn start(&mut self, identity: FlightIdentity, waiter: FlightWaiter, kept: Option<Kept>) {
+    fn start(
+        &mut self,
+        identity: FlightIdentity,
+        waiter: FlightWaiter,
+        kept: Option<Kept>,
+        kind: LookupKind,
+    ) {
         let FlightIdentity { question, claim, .. } = &identity;
         let claim = *claim;
         let Some(group) = self.groups.get(question.group()).map(Rc::clone) else {
@@ -179,7 +187,6 @@ impl QueryRace {
         };
         let now = self.time.now;
         let order = group.order(question.key(), self.time.clock);
-        let (first, hope) = (order.first, order.outlook);
         // Each group, and each zone with upstreams of its own, has shares of its own.
         let lane = u64::from(question.group().0) << 8 | u64::from(order.zone);
         let share = FairShares::of(waiter.source.hash(lane));
@@ -220,17 +227,10 @@ impl QueryRace {
             tasks: Vec::new(),
             loop_check: CircleCheck::Open,
         });
-        for _ in 0..first {
-            if self.start_next(id) == RaceStart::No {
-                break;
-            }
+        if kind == LookupKind::Ask && self.look_further(id) == RaceStart::Yes {
+            return;
         }
-        if hope == OrderOutlook::AllEjected
-            && matches!(patience, CallerPatience::Until(_))
-            && let Some(flight) = self.flights.get_mut(id)
-        {
-            self.delivery.give_kept(flight);
-        }
+        self.ask_first(id);
         self.finish_if_over(id);
     }
 

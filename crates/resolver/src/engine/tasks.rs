@@ -6,6 +6,7 @@
 
 use super::flight_id::FlightId;
 use crate::question::ResolverQuestion;
+use crate::second_level::{SecondLevelAnswer, SecondLevelLook};
 use crate::upstream::exchange::ReadyUpstream;
 use crate::upstream::exchange_error::ExchangeError;
 use crate::upstream::udp::SocketPort;
@@ -31,6 +32,9 @@ pub(crate) trait EngineEvents {
 
     /// Addresses were measured for a question, or its time for that is over.
     fn measured(&self, id: FlightId);
+
+    /// A second-level cache was asked, and this came of it.
+    fn looked_further(&self, id: FlightId, found: Option<SecondLevelAnswer>);
 
     /// Datagrams have arrived at `port`, or an error has.
     fn arrived(&self, port: &Rc<SocketPort>, ready: Ready);
@@ -80,6 +84,18 @@ impl EngineTasks {
                 engine.measured(id);
             }
         });
+    }
+
+    /// Waits for a second-level cache, which has a time limit of its own.
+    pub(crate) fn look_further(&self, id: FlightId, look: SecondLevelLook) -> AbortHandle {
+        let engine = Weak::clone(&self.engine);
+        let task = tokio::task::spawn_local(async move {
+            let found = look.await;
+            if let Some(engine) = engine.upgrade() {
+                engine.looked_further(id, found);
+            }
+        });
+        task.abort_handle()
     }
 
     /// Receives at `port` until that is done for, which ends the task.

@@ -9,6 +9,7 @@ mod fastest;
 mod groups;
 mod hostile;
 mod keeping;
+mod second_level;
 mod selection;
 mod streams;
 

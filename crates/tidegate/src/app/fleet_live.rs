@@ -10,13 +10,14 @@ mod shared_words;
 use super::fleet::edge_name;
 use super::{RunningApp, stores};
 use ::fleet_live::{
-    EntryBody, LeaseBook, LiveHealth, LiveParts, LiveReceiver, LiveSettings, LiveState,
-    SharedEntry, TicketKeySet, check_live_files,
+    EntryBody, LeaseBook, LiveCache, LiveHealth, LiveParts, LiveReceiver, LiveSettings, LiveState,
+    PurgeMark, SharedEntry, TicketKeySet, check_live_files,
 };
 use admin::model::TakeBackRequest;
 use admin::{DnsCachePurge, OverrideKey};
 use arc_swap::ArcSwapOption;
 use config::Plan;
+use fleet_cache::{CachePurge, FleetCache};
 use ledger::Collector;
 use metrics_page::FleetFigures;
 use policy::{NameOverride, OverrideEnd};
@@ -38,10 +39,11 @@ struct RunningLive {
     settings: LiveSettings,
     edge: String,
     state: LiveState,
+    cache: Option<Arc<FleetCache>>,
 }
 
 /// Does what other machines were told.
-struct FleetReceiver(Weak<RunningApp>);
+struct FleetReceiver(Weak<RunningApp>, Option<Arc<FleetCache>>);
 
 impl RunningApp {
     /// Shares as this plan says from now on.
@@ -56,22 +58,28 @@ impl RunningApp {
             return;
         }
         self.fleet.running.store(None);
+        self.resolver.share_answers(None);
         if let Some(before) = before {
             before.state.finish();
         }
         let Some((settings, edge)) = wanted else { return };
+        let values = Arc::<LiveCache>::default();
+        let cache = FleetCache::new(&settings, &values).map(Arc::new);
         let parts = LiveParts {
             base: plan.base(self.state.path()).to_path_buf(),
             state: self.state.path().to_path_buf(),
             edge: edge.clone(),
             clock: transport::clock::now,
-            receiver: Arc::new(FleetReceiver(Arc::downgrade(self))),
+            receiver: Arc::new(FleetReceiver(Arc::downgrade(self), cache.clone())),
             leases: self.fleet.leases(),
             purge_of_everything: FleetPurge::Everything.written(),
+            cache: values,
         };
         match LiveState::start(&settings, parts) {
             Ok(state) => {
-                self.fleet.running.store(Some(Arc::new(RunningLive { settings, edge, state })));
+                self.resolver.share_answers(cache.clone().map(|cache| cache as _));
+                let running = RunningLive { settings, edge, state, cache };
+                self.fleet.running.store(Some(Arc::new(running)));
             }
             Err(why) => self.note_problem(format!("fleet.live: {why}; nothing is shared")),
         }
@@ -143,6 +151,17 @@ impl LiveReceiver for FleetReceiver {
         }
     }
 
+    fn purges_at(&self, mark: &PurgeMark, last: Option<&str>) {
+        if let Some(cache) = &self.1 {
+            let last = last.map(|it| match FleetPurge::parse(it) {
+                Some(FleetPurge::Dns(DnsCachePurge::Name(name))) => CachePurge::Name(name),
+                Some(FleetPurge::Stores(_)) => CachePurge::Nothing,
+                Some(FleetPurge::Dns(_) | FleetPurge::Everything) | None => CachePurge::All,
+            });
+            cache.purged(mark, last.as_ref());
+        }
+    }
+
     fn held(&self) -> Vec<SharedEntry> {
         let Some(app) = self.0.upgrade() else { return Vec::new() };
         let (policy, now) = (app.policy.load(), transport::clock::now());
@@ -208,7 +227,9 @@ impl FleetLive {
     /// Figures for the metrics page, where there is a fleet.
     pub(super) fn figures(&self) -> Option<Arc<dyn Collector>> {
         let health = self.health()?;
+        let cache = self.running.load().as_ref().and_then(|it| it.cache.clone());
         Some(Arc::new(FleetFigures {
+            cache: cache.map(|cache| cache.counts().by_outcome()),
             degraded: health.degraded_since_ms.is_some(),
             edges: health.edges.into(),
             connections: health.connected,

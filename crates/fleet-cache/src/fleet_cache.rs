@@ -1,0 +1,169 @@
+//! Cache that machines share, as the resolver asks it: within two milliseconds, or not at all.
+
+use crate::purge_floor::PurgeFloor;
+use crate::sealed_answer::{AnswerSeal, SealedAnswer};
+use fleet_live::{LiveCache, LiveSettings, PurgeMark, ValueTold};
+use resolver::{SecondLevelAnswer, SecondLevelCache, SecondLevelKey, SecondLevelLook, wire_of};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use vocab::{DomainName, Now};
+
+/// Time for which a question waits for it.
+const BUDGET: Duration = Duration::from_millis(2);
+
+/// Cache that machines share.
+pub struct FleetCache(Arc<CacheCore>);
+
+struct CacheCore {
+    live: Arc<LiveCache>,
+    seal: AnswerSeal,
+    floor: Mutex<PurgeFloor>,
+    counts: CountedLooks,
+}
+
+#[derive(Default)]
+struct CountedLooks {
+    hits: AtomicU64,
+    misses: AtomicU64,
+    late: AtomicU64,
+    refused: AtomicU64,
+    told: AtomicU64,
+    dropped: AtomicU64,
+}
+
+/// Counts since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheCounts {
+    /// Questions that it answered.
+    pub hits: u64,
+    /// Questions for which it had nothing in its time.
+    pub misses: u64,
+    /// Questions that it did not answer within two milliseconds.
+    pub late: u64,
+    /// Values that were sealed by nobody of the fleet, or are older than a purge.
+    pub refused: u64,
+    /// Answers that it was told of.
+    pub told: u64,
+    /// Answers that were not told: the server was away or slow, or too many waited.
+    pub dropped: u64,
+}
+
+impl CacheCounts {
+    /// The counts by outcome, as metrics call them.
+    pub fn by_outcome(&self) -> [(&'static str, u64); 6] {
+        [
+            ("hit", self.hits),
+            ("miss", self.misses),
+            ("late", self.late),
+            ("refused", self.refused),
+            ("told", self.told),
+            ("dropped", self.dropped),
+        ]
+    }
+}
+
+/// Purge as far as it concerns what is kept here.
+#[derive(Clone, Debug)]
+pub enum CachePurge {
+    /// Of everything, or of more than one name.
+    All,
+    /// Of one name.
+    Name(DomainName),
+    /// Of something else.
+    Nothing,
+}
+
+impl FleetCache {
+    /// A cache by these settings; none where nothing is to be shared.
+    pub fn new(settings: &LiveSettings, live: &Arc<LiveCache>) -> Option<Self> {
+        let secret = settings.secret.as_ref().filter(|_| settings.cache.dns)?;
+        let seal = AnswerSeal::new(secret.reveal(), &settings.prefix)?;
+        let (floor, counts) = (Mutex::default(), CountedLooks::default());
+        Some(Self(Arc::new(CacheCore { live: Arc::clone(live), seal, floor, counts })))
+    }
+
+    /// Notes up to where purges are done, and the last where it is known.
+    pub fn purged(&self, mark: &PurgeMark, last: Option<&CachePurge>) {
+        let mut floor = self.0.floor();
+        match last {
+            // It is told at each connection.
+            None if floor.mark() == Some(mark) => {}
+            None | Some(CachePurge::All) => floor.purge_all(mark),
+            Some(CachePurge::Nothing) => floor.pass(mark),
+            Some(CachePurge::Name(name)) => match wire_of(name) {
+                Some(name) => floor.purge_name(mark, &name),
+                None => floor.purge_all(mark),
+            },
+        }
+    }
+
+    /// Counts since the start.
+    pub fn counts(&self) -> CacheCounts {
+        let counts = &self.0.counts;
+        CacheCounts {
+            hits: counts.hits.load(Relaxed),
+            misses: counts.misses.load(Relaxed),
+            late: counts.late.load(Relaxed),
+            refused: counts.refused.load(Relaxed),
+            told: counts.told.load(Relaxed),
+            dropped: counts.dropped.load(Relaxed),
+        }
+    }
+}
+
+impl CacheCore {
+    fn floor(&self) -> MutexGuard<'_, PurgeFloor> {
+        self.floor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answer in a value, if it is to be believed. Its time is looked at by the resolver.
+    fn believe(&self, key: &SecondLevelKey, name: u128, value: &[u8]) -> Option<SecondLevelAnswer> {
+        let sealed = self.seal.open(name, value)?;
+        let asked = key.name()?;
+        if self.live.awaits_purge() || !self.floor().is_above(&sealed.mark, asked) {
+            return None;
+        }
+        let age_ms = sealed.age_ms(transport::clock::now().unix_ms)?;
+        Some(SecondLevelAnswer { message: sealed.message, age_ms })
+    }
+}
+
+impl SecondLevelCache for FleetCache {
+    fn look(&self, key: SecondLevelKey) -> Option<SecondLevelLook> {
+        let core = Arc::clone(&self.0);
+        let name = core.seal.name(&key);
+        let answer = core.live.ask(name, transport::clock::now().mono_ms)?;
+        Some(Box::pin(async move {
+            let counts = &core.counts;
+            let Ok(Ok(value)) = tokio::time::timeout(BUDGET, answer).await else {
+                counts.late.fetch_add(1, Relaxed);
+                return None;
+            };
+            let Some(value) = value else {
+                counts.misses.fetch_add(1, Relaxed);
+                return None;
+            };
+            let found = core.believe(&key, name, &value);
+            let count = if found.is_some() { &counts.hits } else { &counts.refused };
+            count.fetch_add(1, Relaxed);
+            found
+        }))
+    }
+
+    fn keep(&self, key: SecondLevelKey, message: &[u8], ttl_s: u32, now: Now) {
+        let core = &*self.0;
+        let Some(mark) = core.floor().mark().cloned() else { return };
+        let name = core.seal.name(&key);
+        let answer = SealedAnswer { came_unix_ms: now.unix_ms, mark, message: message.to_vec() };
+        let ends_unix_ms = now.unix_ms + u64::from(ttl_s) * 1000;
+        let told = core.seal.seal(name, &answer).map_or(ValueTold::Dropped, |value| {
+            core.live.tell(name, value, ends_unix_ms, now.mono_ms)
+        });
+        let count = match told {
+            ValueTold::Waits => &core.counts.told,
+            ValueTold::Dropped => &core.counts.dropped,
+        };
+        count.fetch_add(1, Relaxed);
+    }
+}
