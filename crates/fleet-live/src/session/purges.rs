@@ -70,7 +70,10 @@ impl LiveSession<'_> {
         let done = self.place.borrow().purges.as_ref().map_or(0, |it| it.number);
         if done < now.number {
             self.miss_purges("the server has forgotten purges", now).await;
-        } else if let Some(place) = self.place.borrow().purges.clone() {
+            return Ok(());
+        }
+        let place = self.place.borrow().purges.clone();
+        if let Some(place) = place {
             self.mark_purges(&place, None).await;
         }
         Ok(())

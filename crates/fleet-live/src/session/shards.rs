@@ -95,7 +95,9 @@ impl LiveSession<'_> {
             if asks.is_empty() {
                 wanted.await;
             }
-            asks.into_iter().for_each(|ask| desk.put(ask));
+            for ask in asks {
+                desk.put(ask);
+            }
         }
     }
 

@@ -129,10 +129,10 @@ impl AnswerDelivery {
                 answer
             }
         };
-        let age_s = u32::try_from(age_ms / 1000).unwrap_or(u32::MAX);
+        let seconds = u32::try_from(age_ms / 1000).unwrap_or(u32::MAX);
         let upstream = Arc::clone(&self.no_upstream);
         let source = Source::Cache;
-        let resolution = Resolution { result: Ok((answer, age_s)), source, upstream };
+        let resolution = Resolution { result: Ok((answer, seconds)), source, upstream };
         for waiter in flight.waiting {
             self.tell(waiter, resolution.clone());
         }

@@ -50,17 +50,13 @@ impl QueryRace {
                 && found.age_ms < u64::from(answer.ttl()) * 1000;
             is_good.then_some((answer, found.age_ms))
         });
-        match good {
-            Some((answer, age_ms)) => {
-                if let Some(flight) = self.flights.remove(id) {
-                    self.claims.release(flight.identity.claim);
-                    self.delivery.land_shared(flight, answer, age_ms, self.time);
-                }
-            }
-            None => {
-                self.ask_first(id);
-                self.finish_if_over(id);
-            }
+        let Some((answer, age_ms)) = good else {
+            self.ask_first(id);
+            return self.finish_if_over(id);
+        };
+        if let Some(flight) = self.flights.remove(id) {
+            self.claims.release(flight.identity.claim);
+            self.delivery.land_shared(flight, answer, age_ms, self.time);
         }
     }
 }
