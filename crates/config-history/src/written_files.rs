@@ -266,11 +266,11 @@ mod tests {
         let change =
             FileChange { path: path.clone(), before: String::new(), after: "a: 1\n".into() };
         let told = WrittenFiles::write(None, vec![change.clone()]).unwrap().take_back();
-        assert_eq!((told.len(), texts(&[change.clone()])), (0, vec![String::new()]));
+        assert_eq!((told.len(), texts(std::slice::from_ref(&change))), (0, vec![String::new()]));
         let mode = fs::metadata(&path).unwrap().mode();
         assert_eq!(mode & 0o777, 0o600);
         WrittenFiles::write(None, vec![change.clone()]).unwrap().keep();
-        assert_eq!(texts(&[change.clone()]), ["a: 1\n"]);
+        assert_eq!(texts(std::slice::from_ref(&change)), ["a: 1\n"]);
         // A kill before it was made leaves nothing to undo.
         let main = folder.path().join("main");
         fs::write(&main, "").unwrap();

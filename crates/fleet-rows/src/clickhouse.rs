@@ -190,7 +190,7 @@ impl ClickHouseTables {
             }
             self.client.insert("minutes", lines).await?;
         }
-        self.put_place(EdgeLine { minute, waiting, ..self.place.clone() }).await
+        self.put_place(EdgeLine { waiting, minute, ..self.place.clone() }).await
     }
 
     /// Finds out whether another process sends under this name: the edge has come to where nobody

@@ -33,7 +33,7 @@ pub(crate) struct ClickHouseAddress {
 pub(crate) struct ClickHouseClient {
     address: ClickHouseAddress,
     fields: HeaderMap,
-    origins: Origins,
+    origins: Box<Origins>,
 }
 
 /// Rows of an answer, in the form `JSONCompact`.
@@ -57,7 +57,8 @@ impl ClickHouseClient {
         let fields =
             HeaderMap::from_iter([(USER, field(&address.user)?), (KEY, field(&address.key)?)]);
         let limits = OriginLimits { response_timeout: STEP_MAX, ..OriginLimits::default() };
-        Ok(Self { address: address.clone(), fields, origins: Origins::new(dialer, limits) })
+        let origins = Box::new(Origins::new(dialer, limits));
+        Ok(Self { address: address.clone(), fields, origins })
     }
 
     /// Does a statement.
@@ -126,8 +127,8 @@ fn failure(status: StatusCode, body: &[u8]) -> DatabaseFailure {
     }
 }
 
-/// Codes of a row that cannot be read: CANNOT_PARSE_TEXT, of quotes, escapes, dates and numbers,
-/// INCORRECT_DATA, UNKNOWN_ELEMENT_OF_ENUM. Older servers have one for many, and say what they
+/// Codes of a row that cannot be read: `CANNOT_PARSE_TEXT`, of quotes, escapes, dates and numbers,
+/// `INCORRECT_DATA`, `UNKNOWN_ELEMENT_OF_ENUM`. Older servers have one for many, and say what they
 /// read.
 const UNFIT: [u32; 10] = [6, 25, 26, 27, 38, 41, 69, 72, 117, 691];
 

@@ -32,7 +32,7 @@ impl fmt::Debug for DatabaseWays {
 /// A joined database.
 pub(crate) enum RowDatabase {
     Postgres(Box<PostgresTables>),
-    ClickHouse(ClickHouseTables),
+    ClickHouse(Box<ClickHouseTables>),
 }
 
 /// Time in which rows gather, once the log was followed to its end.
@@ -55,7 +55,7 @@ impl RowDatabase {
             RowTarget::ClickHouse(address) => {
                 let (tables, place) =
                     ClickHouseTables::join(&address, ways.dialer.clone(), facts).await?;
-                Ok((Self::ClickHouse(tables), place))
+                Ok((Self::ClickHouse(Box::new(tables)), place))
             }
         }
     }

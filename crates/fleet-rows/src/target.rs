@@ -4,6 +4,7 @@ use crate::clickhouse_client::ClickHouseAddress;
 use fetch::Url;
 use percent_encoding::percent_decode_str;
 use settings::without_credentials;
+use std::borrow::Cow;
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 use vocab::Complaint;
@@ -69,9 +70,7 @@ fn clickhouse(url: &str) -> Result<ClickHouseAddress, Complaint> {
     }
     let text = |part: &str| {
         let decoded = percent_decode_str(part).decode_utf8();
-        decoded
-            .map(|it| it.into_owned())
-            .map_err(|_| wrong(format!("{shown:?}: its user is no text")))
+        decoded.map(Cow::into_owned).map_err(|_| wrong(format!("{shown:?}: its user is no text")))
     };
     let (user, key) = (text(user)?, text(key)?);
     let url = Url::parse(&format!("{scheme}://{host}/"));

@@ -36,7 +36,7 @@ fn what_is_newer_is_told_by_status_terminal_and_metrics_and_nothing_is_fetched_o
     assert_eq!(origin.requests().len(), 1);
     // Elsewhere there is none: a reload asks at once.
     origin.add("/old", release("v0.0.1"));
-    edge.scratch.write("tidegate.yaml", &configuration(&releases.replace("/latest", "/old")));
+    edge.scratch.write("tidegate.yaml", configuration(&releases.replace("/latest", "/old")));
     edge.told(&["ctl", "reload"]);
     wait::until("the question", || (origin.requests().len() == 2).then_some(()));
     assert!(edge.api("/api/status")["newer"].is_null());
