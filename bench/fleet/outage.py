@@ -72,8 +72,14 @@ class World:
     def end(self):
         for process in self.running.values():
             process.send_signal(signal.SIGCONT)
-            process.kill()
-            process.wait()
+            # nginx takes its worker with it.
+            process.terminate()
+        for process in self.running.values():
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
         for number in range(EDGES + 1):
             ip("netns", "delete", namespace(number), fine=False)
         shutil.rmtree(self.folder, ignore_errors=True)
