@@ -1,6 +1,6 @@
 //! One exchange with a server at which bundles lie, on a run time of its own.
 
-use crate::placed::PlaceFault;
+use crate::placed::{PlaceFault, PlacedObject};
 use bytes::Bytes;
 use fetch::{FetchError, RepeatableRequest, Url, WholeAnswer, WholeBounds, WholeFailure, whole};
 use http::Method;
@@ -73,9 +73,13 @@ impl PlaceConnections {
     }
 }
 
-/// Tag of an answer, by which the next question is conditional.
-pub(crate) fn tag_of(headers: &HeaderMap) -> Option<String> {
-    text(headers, ETAG).map(str::to_owned)
+/// The object in an answer, with the tag by which the next question is conditional.
+pub(crate) fn found(answer: WholeAnswer) -> PlacedObject {
+    PlacedObject::Found {
+        tag: text(&answer.headers, ETAG).map(str::to_owned),
+        server_time: time_of(&answer.headers),
+        bytes: answer.body.into(),
+    }
 }
 
 /// Seconds of Unix time by the server's clock.

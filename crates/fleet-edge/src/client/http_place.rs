@@ -1,6 +1,6 @@
 //! Bundles at any HTTP server that takes `PUT`.
 
-use super::exchange::{PlaceConnections, PlaceRequest, tag_of, time_of};
+use super::exchange::{PlaceConnections, PlaceRequest, found};
 use crate::objects;
 use crate::placed::{PlaceFault, PlacedObject};
 use base64::Engine;
@@ -63,11 +63,7 @@ impl HttpPlace {
         let field = tag.map(|tag| (IF_NONE_MATCH, tag));
         let answer = self.send(Method::GET, path, field, Bytes::new(), most)?;
         match answer.status {
-            StatusCode::OK => Ok(PlacedObject::Found {
-                tag: tag_of(&answer.headers),
-                server_time: time_of(&answer.headers),
-                bytes: answer.body.into(),
-            }),
+            StatusCode::OK => Ok(found(answer)),
             StatusCode::NOT_MODIFIED => Ok(PlacedObject::Same),
             StatusCode::NOT_FOUND | StatusCode::GONE => Ok(PlacedObject::Missing),
             status => Err(refusal(status)),

@@ -3,7 +3,7 @@
 //! What is sent is not hashed for the signature (`UNSIGNED-PAYLOAD`): each object is named by its
 //! digest or signed itself, so whoever changes one on the way is found out by every reader.
 
-use super::exchange::{PlaceConnections, PlaceRequest, tag_of, time_of};
+use super::exchange::{PlaceConnections, PlaceRequest, found, time_of};
 use super::s3_answer::S3Refusal;
 use crate::objects;
 use crate::placed::{PlaceFault, PlacedObject};
@@ -57,11 +57,7 @@ impl S3Place {
         let answer = self.send(Method::GET, path, field, Bytes::new(), most.max(ANSWER_MAX))?;
         match answer.status {
             StatusCode::OK if answer.body.len() > most => Err(PlaceFault::TooLarge(most)),
-            StatusCode::OK => Ok(PlacedObject::Found {
-                tag: tag_of(&answer.headers),
-                server_time: time_of(&answer.headers),
-                bytes: answer.body.into(),
-            }),
+            StatusCode::OK => Ok(found(answer)),
             StatusCode::NOT_MODIFIED => Ok(PlacedObject::Same),
             _ => match refusal(&answer) {
                 S3Refusal::NoObject => Ok(PlacedObject::Missing),
