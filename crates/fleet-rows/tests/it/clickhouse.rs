@@ -66,7 +66,9 @@ fn a_database_that_stops_crashes_and_freezes_has_each_row_once() {
     let mut edges = [Edge::started("harbour", server.url()), Edge::started("quay", server.url())];
     let mut recorded = 0;
     let mut record = |edges: &[Edge]| {
-        edges.iter().for_each(|edge| edge.record("n", 2_000));
+        for edge in edges {
+            edge.record("n", 2_000);
+        }
         recorded += 2_000;
     };
     record(&edges);
