@@ -2,7 +2,7 @@
 //! gauge says that it is, and nothing in it is believed that was sealed with another secret.
 #![no_main]
 
-use fleet_live::{HostileAnswer, ReplyGauge, WINDOW_VALUES_MAX};
+use fleet_live::{HostileAnswer, QUESTION_BYTES_MAX, ReplyGauge, WINDOW_VALUES_MAX};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -14,6 +14,7 @@ fuzz_target!(|input: &[u8]| {
     assert!(read.values <= WINDOW_VALUES_MAX);
     assert!(read.nodes <= 250 + 256);
     assert!(read.text_bytes <= 4096);
+    assert!(read.carried_bytes <= QUESTION_BYTES_MAX && read.replies as u64 <= read.values);
     if gauge.is_between() && !input.is_empty() {
         assert!(!read.is_begun, "the library waits for more than the gauge");
     }

@@ -82,6 +82,16 @@ pub(crate) const BELOW_ADMIN: &[&str] = &[
     "http-engine",
 ];
 
+/// A running Tidegate as commands ask it.
+pub(crate) const CONTROL_CLIENT: Wall = Wall {
+    name: "control-client",
+    folder: "crates/control-client",
+    floor: 4,
+    may: &["vocab", "http-engine", "fleet-api", "request-rows", "admin", "command-output"],
+    never: &[TLS],
+    purity: Purity::Free,
+};
+
 /// Families of the metrics page that tell of the program as a whole.
 pub(crate) const METRICS_PAGE: Wall = Wall {
     name: "metrics-page",
@@ -210,6 +220,7 @@ pub(crate) const PROGRAM: &[&str] = &[
     "plain-commands",
     "fleet-edge",
     "fleet-cache",
+    "fleet-questions",
     "fleet-live",
     "fleet-rows",
     "fleet-view",

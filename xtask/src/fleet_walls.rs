@@ -23,6 +23,16 @@ pub(crate) const FLEET_CACHE: Wall = system(
     &[HTTP, LOGGING],
 );
 
+/// Sealing is its library's own.
+pub(crate) const FLEET_QUESTIONS: Wall = Wall {
+    name: "fleet-questions",
+    folder: "crates/fleet-questions",
+    floor: 4,
+    may: &["vocab", "ledger", "transport", "fleet-api", "fleet-live", "request-rows", "admin"],
+    never: &[RUN_TIME, HTTP],
+    purity: Purity::Free,
+};
+
 /// PostgreSQL's client brings its connections with it; ClickHouse is asked by our own.
 pub(crate) const FLEET_ROWS: Wall = system(
     "fleet-rows",

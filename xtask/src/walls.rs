@@ -5,12 +5,12 @@
 
 use crate::bans::{CHANCE, CLOCK, HTTP, LOGGING, PURE, RUN_TIME, SERDE, SERVERS, SYSTEM, TLS};
 use crate::door_walls::{
-    BELOW_ADMIN, FIRST_RUN, METRICS_PAGE, PLAIN_COMMANDS, POLICY_LISTS, PROGRAM, START_PRIVILEGES,
-    door,
+    BELOW_ADMIN, CONTROL_CLIENT, FIRST_RUN, METRICS_PAGE, PLAIN_COMMANDS, POLICY_LISTS, PROGRAM,
+    START_PRIVILEGES, door,
 };
 use crate::fleet_walls::{
-    FLEET_BUNDLE, FLEET_CACHE, FLEET_COMMANDS, FLEET_EDGE, FLEET_LIVE, FLEET_PUBLISH, FLEET_ROWS,
-    FLEET_VIEW,
+    FLEET_BUNDLE, FLEET_CACHE, FLEET_COMMANDS, FLEET_EDGE, FLEET_LIVE, FLEET_PUBLISH,
+    FLEET_QUESTIONS, FLEET_ROWS, FLEET_VIEW,
 };
 use crate::wall::{Purity, Wall, pure, system};
 
@@ -261,7 +261,12 @@ pub(crate) const WALLS: &[Wall] = &[
     FLEET_ROWS,
     FLEET_EDGE,
     FLEET_VIEW,
-    system("request-rows", "crates/request-rows", &["vocab", "ledger"], &[TLS, LOGGING]),
+    system(
+        "request-rows",
+        "crates/request-rows",
+        &["vocab", "ledger", "fleet-api"],
+        &[TLS, LOGGING],
+    ),
     system(
         "null-answers",
         "crates/null-answers",
@@ -408,6 +413,7 @@ pub(crate) const WALLS: &[Wall] = &[
     },
     FLEET_PUBLISH,
     FLEET_COMMANDS,
+    FLEET_QUESTIONS,
     PLAIN_COMMANDS,
     Wall {
         name: "config-imports",
@@ -442,14 +448,7 @@ pub(crate) const WALLS: &[Wall] = &[
         never: &[TLS, HTTP],
         purity: Purity::Free,
     },
-    Wall {
-        name: "control-client",
-        folder: "crates/control-client",
-        floor: 4,
-        may: &["vocab", "http-engine", "admin", "command-output"],
-        never: &[TLS],
-        purity: Purity::Free,
-    },
+    CONTROL_CLIENT,
     Wall {
         name: "diagnosis",
         folder: "crates/diagnosis",

@@ -26,7 +26,6 @@ pub(crate) mod profiles;
 mod replay;
 mod request_export;
 mod requests;
-mod row_pages;
 pub(crate) mod session;
 mod sessions;
 mod settings;
@@ -210,6 +209,8 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(fleet::edges))
         .routes(routes!(fleet::revisions))
         .routes(routes!(fleet::statistics))
+        .routes(routes!(fleet::why))
+        .routes(routes!(fleet::requests))
         .routes(routes!(pages::pages))
         .routes(routes!(profiles::profiles, profiles::set_profile))
         .routes(routes!(profiles::remove_profile))

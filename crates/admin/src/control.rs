@@ -8,11 +8,12 @@ use crate::model::{
     CachePage, ClientTrust, ConfigText, DeviceInfo, DnsCacheInfo, InspectedInfo, ListInfo,
     ListOverlaps, ListUpdateOutcome, NewServer, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo,
     ProfileTable, ProgramInfo, ReloadOutcome, ReplayOutcome, SettingEdit, StoreInfo,
-    TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
+    TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer, WhyQuery,
 };
-use fleet_api::{FleetTables, RevisionSource};
+use fleet_api::{FleetSilence, FleetTables, FleetWhy, RevisionSource};
 use ledger::Collector;
 use policy::{NameOverride, OverrideClients};
+use request_rows::{FleetRequests, FleetRowsQuery, RowsQuery};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -36,6 +37,21 @@ pub enum SettingsRefusal {
     },
     /// A reload of the file as it would be is refused, with every complaint.
     Complaints(Vec<String>),
+}
+
+/// All machines of a fleet, as the API asks them on behalf of whoever is named; a silence says why
+/// the question did not reach them. Methods block for four seconds at most.
+pub trait FleetAsker: Send + Sync {
+    /// Asks what each says to a question.
+    fn why(&self, query: &WhyQuery, who: &str) -> Result<FleetWhy, FleetSilence>;
+
+    /// Asks for the newest rows of their request logs.
+    fn requests(
+        &self,
+        filter: &RowsQuery,
+        wanted: &FleetRowsQuery,
+        who: &str,
+    ) -> Result<FleetRequests, FleetSilence>;
 }
 
 /// The running program, as the API sees it.
@@ -115,6 +131,11 @@ pub trait ProgramControl: Send + Sync + 'static {
 
     /// Revisions of the fleet; none where this machine looks for no bundles.
     fn fleet_revisions(&self) -> Option<Arc<dyn RevisionSource>> {
+        None
+    }
+
+    /// All machines of the fleet, for questions; none where they are not to be asked.
+    fn fleet_asker(&self) -> Option<Arc<dyn FleetAsker>> {
         None
     }
 

@@ -44,9 +44,9 @@ pub use console_settings::{
     ConsoleChoice, ConsolePlace, ConsolePlaceError, ConsoleSettings, ConsoleTrust,
 };
 pub use control::{
-    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, ItemChange, ItemKind,
-    ListChange, NotReady, OverrideKey, PoolChange, PoolServerChange, ProfileChange, ProgramControl,
-    ReplayOrder, SettingsRefusal, TriedChange, WhyQuestion,
+    CacheIndexQuery, CacheIndexScope, ControlRefusal, DnsCachePurge, FleetAsker, ItemChange,
+    ItemKind, ListChange, NotReady, OverrideKey, PoolChange, PoolServerChange, ProfileChange,
+    ProgramControl, ReplayOrder, SettingsRefusal, TriedChange, WhyQuestion,
 };
 pub use first_run::FirstRunDesk;
 pub use https_settings::HttpsSettings;

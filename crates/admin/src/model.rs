@@ -156,6 +156,9 @@ pub struct ProgramInfo {
     /// Name of this machine in its fleet; null where it neither looks for bundles nor sends rows.
     #[serde(default)]
     pub fleet: Option<String>,
+    /// True if it asks all machines of its fleet: `/api/fleet/why`, `/api/fleet/requests`.
+    #[serde(default)]
+    pub asks_fleet: bool,
 }
 
 /// A version that is newer than the one that runs.

@@ -83,6 +83,7 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
                 "A script of a page, at the proxy",
             ),
             of_line("tidegate why ads.example --client 192.168.1.70", "For another client"),
+            of_line("tidegate why ads.example --fleet", "At every machine of the fleet"),
             of_line("tidegate why - < names.txt", "Many names, one JSON line each"),
         ],
     ),
@@ -108,6 +109,16 @@ pub(crate) const EXAMPLES: &[CommandExamples] = &[
     (
         "ctl top",
         &[of_line("tidegate ctl top", "Doors, rates, latencies and names, as they change")],
+    ),
+    (
+        "ctl requests",
+        &[
+            of_line("tidegate ctl requests --action block", "What was blocked here last"),
+            of_line(
+                "tidegate ctl requests --fleet --name shop.example",
+                "What was asked of a site at all machines of the fleet",
+            ),
+        ],
     ),
     ("ctl trace", &[of_line("tidegate ctl trace 192.168.1.70", "What one device asks for, live")]),
     (

@@ -4,6 +4,7 @@
 //! [`crate::ctl`]'s.
 
 use crate::ctl::{cache, config, pools};
+use crate::requests::RequestsArgs;
 use crate::top::TopArgs;
 use crate::trace::TraceArgs;
 use clap::{Args, Subcommand};
@@ -22,6 +23,8 @@ pub enum CtlCommand {
     Top(TopArgs),
     /// Follow the requests of one client as they come
     Trace(TraceArgs),
+    /// Show the newest requests, of this machine or of all of the fleet
+    Requests(RequestsArgs),
     /// Read configuration and lists again; a wrong configuration changes nothing
     Reload,
     /// Let everything pass for a while

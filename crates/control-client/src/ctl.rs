@@ -9,7 +9,7 @@ pub(crate) mod pools;
 
 use crate::arguments::{CtlCommand, PurgeArgs};
 use crate::running::{RunningTidegate, refused};
-use crate::{top, trace};
+use crate::{requests, top, trace};
 use command_output::{CommandFailure, ExitReason};
 use http::{Method, StatusCode};
 use serde_json::{Value as Json, json};
@@ -22,6 +22,7 @@ pub fn ctl(state: &Path, command: &CtlCommand) -> Result<(), CommandFailure> {
     let (method, path, body) = match command {
         CtlCommand::Top(how) => return top::top(state, *how),
         CtlCommand::Trace(whom) => return trace::trace(state, *whom),
+        CtlCommand::Requests(which) => return requests::requests(state, which),
         CtlCommand::Status { .. } => (Method::GET, "/api/status", None),
         CtlCommand::Reload => (Method::POST, "/api/reload", Some(json!({}))),
         CtlCommand::Pause { minutes } => {
@@ -101,7 +102,10 @@ fn print_answer(command: &CtlCommand, answer: &Json) {
         CtlCommand::Pools { .. } | CtlCommand::Server { .. } => pools::print(answer),
         CtlCommand::Purge(_) => print_purged(answer),
         // They have answered by themselves.
-        CtlCommand::Cache(_) | CtlCommand::Top(_) | CtlCommand::Trace(_) => {}
+        CtlCommand::Cache(_)
+        | CtlCommand::Requests(_)
+        | CtlCommand::Top(_)
+        | CtlCommand::Trace(_) => {}
     }
 }
 

@@ -9,6 +9,8 @@ extern crate command_output;
 
 mod arguments;
 mod ctl;
+mod fleet_why;
+mod requests;
 mod running;
 mod state_folder;
 mod terminal;
@@ -17,6 +19,8 @@ mod trace;
 
 pub use arguments::{CtlCommand, EndOverrideArgs, OverrideArgs, PurgeArgs, PurgeWhat};
 pub use ctl::ctl;
+pub use fleet_why::{AnswerForm, print_fleet_why};
+pub use requests::RequestsArgs;
 pub use running::{AbsentReason, RunningTidegate, refused};
 pub use state_folder::{ADDRESS_FILE, LOCK_FILE};
 pub use top::TopArgs;

@@ -115,7 +115,8 @@ fn is_of(row: &RequestRow, client: IpAddr) -> bool {
     row.client.parse::<IpAddr>().is_ok_and(|it| it.to_canonical() == client.to_canonical())
 }
 
-fn line(row: &RequestRow) -> String {
+/// A row in one line.
+pub(crate) fn line(row: &RequestRow) -> String {
     // The date is today's; whoever wants it takes --json.
     let at = row.at.get(11..23).unwrap_or(&row.at);
     let subject: String = row.subject.chars().filter(|it| !it.is_control()).collect();

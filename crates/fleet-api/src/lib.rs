@@ -1,15 +1,17 @@
-//! The JSON of the fleet: its edges and their requests over time, as its database knows them, and
-//! its revisions, as they lie at the place of the bundles.
+//! The JSON of the fleet: its edges and their requests over time, as its database knows them, its
+//! revisions, as they lie at the place of the bundles, and what all machines say when asked.
 //!
 //! Plain data with its description for `OpenAPI`, and the traits that the admin API asks. Nothing
 //! is read here. Implemented by the binary, where the fleet has a database, and by `fleet-view`.
 
+mod questions;
 mod revisions;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use utoipa::{IntoParams, ToSchema};
 
+pub use questions::{FleetReply, FleetVerdict, FleetWhy, MachineVerdict, VerdictRule};
 pub use revisions::{
     FleetCanary, FleetEdgeStatus, FleetRevision, FleetRevisions, FleetRollout, OwnRevisions,
     RefusedFleetRevision, RevisionSource,

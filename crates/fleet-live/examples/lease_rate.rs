@@ -65,6 +65,7 @@ fn main() {
                 leases: Arc::clone(&leases),
                 purge_of_everything: "everything".into(),
                 cache: Arc::default(),
+                questions: Arc::new(fleet_live::LiveQuestions::declining()),
             };
             let settings = serde_json::from_value(settings).unwrap();
             (LiveState::start(&settings, parts).unwrap(), leases)

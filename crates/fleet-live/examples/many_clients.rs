@@ -57,6 +57,7 @@ fn main() {
                 leases: Arc::<LeaseBook>::default(),
                 purge_of_everything: "everything".into(),
                 cache: Arc::default(),
+                questions: Arc::new(fleet_live::LiveQuestions::declining()),
             };
             let settings = serde_json::from_value(settings.clone()).unwrap();
             LiveState::start(&settings, parts).unwrap()

@@ -4,6 +4,7 @@
 
 use crate::cluster_map::ClusterMap;
 use crate::entry::StoredEntry;
+use crate::question_frame::{ReplyFrame, WireFrame};
 use crate::reply_gauge::{BadReply, ReplyGauge};
 use crate::server_place::ServerPlace;
 use crate::session::{items, pages};
@@ -25,6 +26,10 @@ pub struct HostileAnswer {
     pub items: usize,
     /// Longest text of an entry in it, in bytes.
     pub text_bytes: usize,
+    /// Longest sealed question in it, in bytes.
+    pub carried_bytes: usize,
+    /// Replies to a question in it.
+    pub replies: usize,
 }
 
 impl HostileAnswer {
@@ -50,9 +55,15 @@ impl HostileAnswer {
         let paged = streams.into_iter().flat_map(|(_, items)| items);
         for item in paged.chain(items(value.clone()).unwrap_or_default()) {
             read.items += 1;
+            let question = WireFrame::read(&item.fields).map_or(0, |it| it.sealed.len());
+            read.carried_bytes = read.carried_bytes.max(question);
             for text in item.fields.values() {
                 read.take_text(text);
             }
+        }
+        if let Ok(replies) = from_redis_value::<Vec<Vec<u8>>>(value.clone()) {
+            let replies = replies.iter().filter_map(|it| ReplyFrame::parse(it));
+            read.replies = replies.count();
         }
         if let Ok(text) = from_redis_value::<String>(value) {
             read.take_text(&text);

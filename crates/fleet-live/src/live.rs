@@ -8,6 +8,7 @@ use crate::health::{HealthRecord, LiveHealth};
 use crate::kept_outbox::KeptOutbox;
 use crate::kept_place::KeptPlace;
 use crate::live_cache::{LiveCache, PurgeMark};
+use crate::live_questions::LiveQuestions;
 use crate::outbox::{BoxRoom, WordOutbox};
 use crate::scripts::ServerScripts;
 use crate::server::{LiveFailure, ServerAddress};
@@ -81,6 +82,8 @@ pub struct LiveParts {
     pub purge_of_everything: String,
     /// Values that machines keep for each other.
     pub cache: Arc<LiveCache>,
+    /// Questions that machines ask each other.
+    pub questions: Arc<LiveQuestions>,
 }
 
 /// State that this edge shares with the others.
@@ -104,6 +107,7 @@ pub(crate) struct LiveCore {
     pub(crate) receiver: Arc<dyn LiveReceiver>,
     pub(crate) leases: Arc<LeaseBook>,
     pub(crate) cache: Arc<LiveCache>,
+    pub(crate) questions: Arc<LiveQuestions>,
     pub(crate) place_file: PathBuf,
     outbox_file: PathBuf,
     /// Held while that file is written or removed.
@@ -148,6 +152,7 @@ impl LiveState {
             receiver: parts.receiver,
             leases: parts.leases,
             cache: parts.cache,
+            questions: parts.questions,
             place_file,
             outbox_file,
             outbox_turn: Mutex::default(),
@@ -269,6 +274,7 @@ impl LiveCore {
     /// Notes that nobody speaks to the server any more.
     fn left(&self) {
         self.cache.close();
+        self.questions.close();
         self.health.lost("it is left", (self.clock)().unix_ms);
         self.note_standing();
     }
@@ -302,6 +308,7 @@ impl LiveCore {
 
     fn lost(&self, why: &LiveFailure) {
         self.cache.close();
+        self.questions.close();
         if self.health.lost(&why.to_string(), (self.clock)().unix_ms) {
             log::warn!(
                 target: "fleet",

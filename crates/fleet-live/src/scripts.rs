@@ -21,6 +21,8 @@ pub(crate) struct ServerScripts {
     pub(crate) beat: Script,
     pub(crate) lease: Script,
     pub(crate) turn_tickets: Script,
+    pub(crate) put_reply: Script,
+    pub(crate) take_replies: Script,
 }
 
 impl ServerScripts {
@@ -33,6 +35,8 @@ impl ServerScripts {
             beat: Script::new(include_str!("../scripts/beat.lua")),
             lease: Script::new(include_str!("../scripts/lease.lua")),
             turn_tickets: Script::new(include_str!("../scripts/turn_tickets.lua")),
+            put_reply: Script::new(include_str!("../scripts/put_reply.lua")),
+            take_replies: Script::new(include_str!("../scripts/take_replies.lua")),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! serves.
 
 use crate::cluster_map::part_tag;
+use crate::question_frame::QuestionId;
 use rate_limit::BucketName;
 
 /// Spread of keys over servers.
@@ -26,6 +27,10 @@ pub(crate) struct ServerKeys {
     pub(crate) purge_line: String,
     /// Edges by the moment of their last word: a sorted set.
     pub(crate) edges: String,
+    /// Questions to all machines: a stream.
+    pub(crate) questions: String,
+    /// Beginning of the names of replies to them.
+    replies: String,
     /// Seed of the names of buckets.
     pub(crate) seed: String,
     /// Beginning of the names of buckets.
@@ -51,6 +56,8 @@ impl ServerKeys {
             purges: key("purges"),
             purge_line: key("purge-line"),
             edges: key("edges"),
+            questions: key("questions"),
+            replies: key("answer"),
             seed: key("seed"),
             buckets: format!("{prefix}:limit:"),
             values: format!("{prefix}:cache:"),
@@ -63,6 +70,11 @@ impl ServerKeys {
     /// The part of the names of all but the buckets that decides their slot in a cluster.
     pub(crate) fn tag(&self) -> &str {
         &self.tag
+    }
+
+    /// The name of the list of replies to a question.
+    pub(crate) fn replies(&self, id: QuestionId) -> String {
+        format!("{}:{id}", self.replies)
     }
 
     /// The name of a bucket.

@@ -7,6 +7,7 @@
 mod entries;
 mod leases;
 mod purges;
+mod questions;
 mod shards;
 mod stream_page;
 mod tickets;
@@ -53,6 +54,8 @@ pub(crate) struct LiveSession<'c> {
     own_purge: Cell<u64>,
     /// Connections to the nodes of a cluster.
     links: RefCell<shards::NodeLinks>,
+    /// Connection for questions and their replies.
+    questions: questions::QuestionLink,
 }
 
 impl<'c> LiveSession<'c> {
@@ -74,6 +77,7 @@ impl<'c> LiveSession<'c> {
             place: RefCell::new(KeptPlace::read(&core.place_file)),
             own_purge: Cell::new(0),
             links: RefCell::default(),
+            questions: questions::QuestionLink::default(),
         };
         session.beat().await?;
         session.learn_seed().await?;
@@ -94,18 +98,20 @@ impl<'c> LiveSession<'c> {
     /// Catches up, and follows until the server is lost.
     pub(crate) async fn follow(&self) -> Result<Infallible, LiveFailure> {
         let changes = self.last_id(&self.core.keys.changes).await?;
+        let questions = self.last_id(&self.core.keys.questions).await?;
         self.tell_entries().await?;
         self.hear_all_entries().await?;
         self.catch_up_purges().await?;
         self.tell_purges().await?;
         self.core.reached();
         let loops = tokio::try_join!(
-            self.read(changes),
+            self.read(changes, questions),
             self.tell(),
             self.keep_beating(),
             self.lease(),
             self.keep_tickets(),
-            self.keep_values()
+            self.keep_values(),
+            self.keep_questions()
         );
         loops.map(|(never, ..)| never)
     }
@@ -142,6 +148,7 @@ impl<'c> LiveSession<'c> {
         let now = (core.clock)().unix_ms;
         self.server_ms.set(server_ms.max(0).cast_unsigned());
         self.ahead_ms.set(now.cast_signed().saturating_sub(server_ms));
+        core.questions.open(self.ahead_ms.get());
         core.saw_edges(edges);
         let before = std::mem::replace(&mut self.place.borrow_mut().edges, edges);
         if before != edges {
@@ -178,14 +185,19 @@ impl<'c> LiveSession<'c> {
         }
     }
 
-    /// Hears what comes in both streams.
-    async fn read(&self, mut changes: String) -> Result<Infallible, LiveFailure> {
+    /// Hears what comes in the streams.
+    async fn read(
+        &self,
+        mut changes: String,
+        mut questions: String,
+    ) -> Result<Infallible, LiveFailure> {
         let keys = &self.core.keys;
         loop {
             let purges = self.purge_id();
             let mut read = cmd("XREAD");
             read.arg("COUNT").arg(PAGE).arg("BLOCK").arg(STREAM_WAIT.as_millis() as u64);
-            read.arg("STREAMS").arg(&keys.changes).arg(&keys.purges).arg(&changes).arg(&purges);
+            read.arg("STREAMS").arg(&keys.changes).arg(&keys.purges).arg(&keys.questions);
+            read.arg(&changes).arg(&purges).arg(&questions);
             let begun = tokio::time::Instant::now();
             let value: Value = read.query_async(&mut self.streams.connection.clone()).await?;
             if value == Value::Nil && begun.elapsed() < STREAM_WAIT / 2 {
@@ -196,6 +208,11 @@ impl<'c> LiveSession<'c> {
                     for item in items {
                         self.hear_change(&item).await;
                         changes = item.id;
+                    }
+                } else if key == keys.questions {
+                    for item in items {
+                        self.hear_question(&item);
+                        questions = item.id;
                     }
                 } else {
                     self.hear_purges(items).await?;

@@ -63,6 +63,11 @@ pub struct LiveSettings {
     /// `secret`, with which they are sealed. Default: none.
     #[serde(default)]
     pub cache: LiveCacheSettings,
+    /// True if this machine asks all others, and answers them: why a name is let through or blocked
+    /// here, and for rows of its request log, which are personal data; needs `secret`, with which
+    /// questions and answers are sealed. Default false: it says that it does not answer.
+    #[serde(default)]
+    pub questions: bool,
 }
 
 /// Values that machines of a fleet keep for each other, behind their own caches.
@@ -154,6 +159,11 @@ impl LiveSettings {
         if self.cache.dns && self.secret.is_none() {
             let told =
                 Complaint::new("cache.dns", "answers are sealed with secret, and there is none");
+            complaints.push(told.remedy("openssl rand -hex 32 makes one for fleet.live.secret"));
+        }
+        if self.questions && self.secret.is_none() {
+            let told =
+                Complaint::new("questions", "questions are sealed with secret, and there is none");
             complaints.push(told.remedy("openssl rand -hex 32 makes one for fleet.live.secret"));
         }
         complaints
@@ -295,6 +305,7 @@ mod tests {
             when_away: WhenAway::Divide,
             secret: None,
             cache: LiveCacheSettings::default(),
+            questions: false,
         }
     }
 

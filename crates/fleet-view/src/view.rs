@@ -42,6 +42,11 @@ impl FleetView {
         &self.setup.name
     }
 
+    /// Revision that the edge has in force.
+    pub fn in_force(&self) -> Option<u64> {
+        self.setup.store.record().ok()?.in_force.map(|it| it.number)
+    }
+
     /// Notes what the edge found at its last look, and what the fleet wants of it.
     pub fn note(&self, status: EdgeStatus, wanted: EdgeState) {
         *lock(&self.own) = OwnWord { status: Some(status), wanted };

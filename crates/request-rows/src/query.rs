@@ -4,7 +4,7 @@
 //! Read by the routes of the request log.
 
 use ledger::{RowFilter, StatusPattern};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::str::FromStr;
 use url::Host;
@@ -15,8 +15,9 @@ use vocab::{Action, Door, Source};
 const STATUSES_MAX: usize = 32;
 
 /// Words that say which rows of the request log are wanted.
-#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(default)]
 pub struct RowsQuery {
     /// Part of the name, URL or client address, in any case; or a request's number, with or without
     /// its hyphens.

@@ -35,6 +35,7 @@ mod first_run;
 mod fleet;
 mod fleet_live;
 mod fleet_live_cache;
+mod fleet_questions;
 mod fleet_rows;
 mod fleet_s3;
 mod found_configuration;

@@ -1,23 +1,28 @@
-//! The fleet: edges and requests over time as its database knows them, and its revisions as they
-//! lie at the place of its bundles.
+//! The fleet: edges and requests over time as its database knows them, its revisions as they lie at
+//! the place of its bundles, and what all machines say.
 //!
-//! Behind the guard. The database is asked by [`fleet_api::FleetTables`] and the place by
-//! [`fleet_api::RevisionSource`], by few at a time: one that is away must not take the threads of
-//! all other questions.
+//! Behind the guard. The database is asked by [`fleet_api::FleetTables`], the place by
+//! [`fleet_api::RevisionSource`] and the machines by [`FleetAsker`], by few at a time: one that is
+//! away must not take the threads of all other questions. Who asked for rows of others is audited.
 
+use super::audited::{AuditedDeed, DeedActor, record_deed};
 use super::counts::range;
+use super::why::question;
 use super::{ApiRequest, ApiState};
+use crate::caller::ApiCaller;
+use crate::control::FleetAsker;
 use crate::iso;
-use crate::model::ApiProblem;
+use crate::model::{ApiProblem, WhyQuery};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
 use axum::Json;
 use axum::extract::State;
 use fleet_api::{
     FleetEdges, FleetRevisions, FleetSilence, FleetSpan, FleetStatistics, FleetStatisticsQuery,
-    FleetTables,
+    FleetTables, FleetWhy,
 };
 use http::StatusCode;
+use request_rows::{FleetRequests, FleetRowsQuery, RowsQuery};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -25,6 +30,8 @@ use tokio::sync::Semaphore;
 /// Questions to the database at once; more wait.
 const QUESTIONS_MAX: usize = 2;
 static QUESTIONS: Semaphore = Semaphore::const_new(QUESTIONS_MAX);
+/// Questions to all machines at once; more wait.
+static MACHINES: Semaphore = Semaphore::const_new(QUESTIONS_MAX);
 /// Readings of the place at once, which share what one has read; and time after which nobody waits
 /// for them any more, as for a share of which the server is away.
 static READINGS: Semaphore = Semaphore::const_new(QUESTIONS_MAX);
@@ -81,11 +88,8 @@ pub(crate) async fn revisions(
     request: ApiRequest,
 ) -> Result<Json<FleetRevisions>, ApiRefusal> {
     let Some(source) = app.control.fleet_revisions() else {
-        return Err(ApiRefusal::new(
-            StatusCode::NOT_FOUND,
-            "this machine looks for no bundles of a fleet",
-            "set fleet.bundles and fleet.keys, and restart",
-        ));
+        let remedy = "set fleet.bundles and fleet.keys, and restart";
+        return Err(missing("this machine looks for no bundles of a fleet", remedy));
     };
     let now = request.now.unix_secs();
     let read = async {
@@ -104,26 +108,84 @@ pub(crate) async fn revisions(
     })
 }
 
-/// Asks the database on a thread that may wait for it.
+/// The verdict of every machine of the fleet about a name or URL; waits for three seconds at most.
+#[utoipa::path(get, path = "/api/fleet/why", params(WhyQuery), responses(
+    (status = 200, body = FleetWhy), (status = 400, body = ApiProblem), (status = 401, body = ApiProblem),
+    (status = 404, body = ApiProblem), (status = 503, body = ApiProblem)
+))]
+pub(crate) async fn why(
+    State(app): State<Arc<ApiState>>,
+    caller: ApiCaller,
+    CheckedQuery(query): CheckedQuery<WhyQuery>,
+) -> Result<Json<FleetWhy>, ApiRefusal> {
+    question(&query)?;
+    asked_of_all(&app, move |fleet| fleet.why(&query, &caller.name)).await.map(Json)
+}
+
+/// Rows of the request logs of all machines of the fleet or one, newest first; waits for three
+/// seconds at most.
+#[utoipa::path(get, path = "/api/fleet/requests", params(RowsQuery, FleetRowsQuery), responses(
+    (status = 200, body = FleetRequests), (status = 400, body = ApiProblem), (status = 401, body = ApiProblem),
+    (status = 404, body = ApiProblem), (status = 503, body = ApiProblem)
+))]
+pub(crate) async fn requests(
+    State(app): State<Arc<ApiState>>,
+    request: ApiRequest,
+    caller: ApiCaller,
+    CheckedQuery(filter): CheckedQuery<RowsQuery>,
+    CheckedQuery(wanted): CheckedQuery<FleetRowsQuery>,
+) -> Result<Json<FleetRequests>, ApiRefusal> {
+    filter.filter()?;
+    if filter.after.is_some() {
+        let (error, remedy) = ("after: rows are numbered by each machine", "ask with `from`");
+        return Err(ApiRefusal::new(StatusCode::BAD_REQUEST, error, remedy));
+    }
+    let (body, who) = (wanted.told_with(&filter), caller.name.clone());
+    let found = asked_of_all(&app, move |fleet| fleet.requests(&filter, &wanted, &who)).await;
+    let action = "GET /api/fleet/requests".into();
+    let deed = AuditedDeed { action, who: DeedActor::Known(&caller), body: Some(body) };
+    record_deed(&app, request, deed, found.as_ref().map(|_| ())).await;
+    found.map(Json)
+}
+
 async fn asked<T: Send + 'static>(
     app: &ApiState,
     question: impl FnOnce(&dyn FleetTables) -> Result<T, FleetSilence> + Send + 'static,
 ) -> Result<T, ApiRefusal> {
-    let away = |why: String| {
-        let remedy = "see that the database of fleet.rows runs and lets this machine in";
-        ApiRefusal::new(StatusCode::SERVICE_UNAVAILABLE, why, remedy)
-    };
     let Some(tables) = app.control.fleet_tables() else {
-        return Err(ApiRefusal::new(
-            StatusCode::NOT_FOUND,
-            "the fleet has no database",
-            "set fleet.rows.url, and reload",
-        ));
+        return Err(missing("the fleet has no database", "set fleet.rows.url, and reload"));
     };
-    let place = QUESTIONS.acquire().await.map_err(|why| away(why.to_string()))?;
+    let remedy = "see that the database of fleet.rows runs and lets this machine in";
+    awaited(&QUESTIONS, remedy, move || question(&*tables)).await
+}
+
+async fn asked_of_all<T: Send + 'static>(
+    app: &ApiState,
+    question: impl FnOnce(&dyn FleetAsker) -> Result<T, FleetSilence> + Send + 'static,
+) -> Result<T, ApiRefusal> {
+    let Some(asker) = app.control.fleet_asker() else {
+        let remedy = "set fleet.live.questions and fleet.live.secret on each machine, and reload";
+        return Err(missing("this machine asks no others", remedy));
+    };
+    let remedy = "see that the server of fleet.live runs and lets this machine in, and ask again";
+    awaited(&MACHINES, remedy, move || question(&*asker)).await
+}
+
+fn missing(error: &str, remedy: &str) -> ApiRefusal {
+    ApiRefusal::new(StatusCode::NOT_FOUND, error, remedy)
+}
+
+/// Waits for an answer on a thread that may wait.
+async fn awaited<T: Send + 'static>(
+    places: &'static Semaphore,
+    remedy: &str,
+    question: impl FnOnce() -> Result<T, FleetSilence> + Send + 'static,
+) -> Result<T, ApiRefusal> {
+    let away = |why: String| ApiRefusal::new(StatusCode::SERVICE_UNAVAILABLE, why, remedy);
+    let place = places.acquire().await.map_err(|why| away(why.to_string()))?;
     let answer = tokio::task::spawn_blocking(move || {
         let _place = place;
-        question(&*tables)
+        question()
     });
     answer.await.map_err(|why| away(why.to_string()))?.map_err(|why| away(why.to_string()))
 }

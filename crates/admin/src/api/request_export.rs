@@ -4,7 +4,6 @@
 //! place among the questions. Called by the route of the log.
 
 use super::ApiState;
-use super::row_pages::page;
 use crate::model::RequestRow;
 use crate::refused::ApiRefusal;
 use crate::table_export::attachment;
@@ -12,6 +11,7 @@ use axum::body::Body;
 use axum::response::Response;
 use futures_util::stream;
 use ledger::RowFilter;
+use request_rows::found_rows;
 use std::io;
 use std::sync::Arc;
 use table_files::{ExportCell, ExportFormat, TableExport};
@@ -87,7 +87,7 @@ impl FileProgress {
     async fn piece(&mut self) -> Result<Vec<u8>, ApiRefusal> {
         let limit = (self.left as usize).min(ledger::LIMIT_MAX);
         let (filter, app) = (self.filter.clone(), &self.app);
-        let found = app.ask(move |app| page(app, &filter, limit)).await??;
+        let found = app.ask(move |app| found_rows(&app.ledger, &filter, limit)).await??;
         self.left = self.left.saturating_sub(found.rows.len() as u32);
         self.filter.before = found.next;
         if found.next.is_none() || self.left == 0 {

@@ -1,7 +1,6 @@
 //! Rows of the request log.
 
 use super::request_export::{self, ROWS_MAX as FILE_ROWS_MAX};
-use super::row_pages::page;
 use super::{ApiRequest, ApiState};
 use crate::model::{ApiProblem, InspectedList, RequestPage, RequestRow};
 use crate::query::CheckedQuery;
@@ -12,7 +11,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use ledger::RowFilter;
-use request_rows::{RowsPageQuery, RowsQuery};
+use request_rows::{RowsPageQuery, RowsQuery, found_rows};
 use std::sync::Arc;
 use vocab::{Action, RequestNumber};
 
@@ -36,7 +35,7 @@ pub(crate) async fn requests(
         return request_export::file(app, filter, limit, format).await;
     }
     let limit = query.limit.unwrap_or(ROWS_DEFAULT).clamp(1, ledger::LIMIT_MAX as u32) as usize;
-    let page = app.ask(move |app| page(app, &filter, limit)).await??;
+    let page = app.ask(move |app| found_rows(&app.ledger, &filter, limit)).await??;
     let rows = page.rows.into_iter().map(RequestRow::from).collect();
     Ok(Json(RequestPage { rows, next_before: page.next }).into_response())
 }

@@ -64,6 +64,7 @@ impl Machine {
             leases: Arc::default(),
             purge_of_everything: "*".into(),
             cache: values,
+            questions: Arc::new(fleet_live::LiveQuestions::declining()),
         };
         let live = LiveState::start(&settings, parts).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();

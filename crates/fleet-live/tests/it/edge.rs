@@ -1,7 +1,7 @@
 //! An edge that does nothing but share, and remembers what it heard.
 
-use fleet_live::TicketKeySet;
 use fleet_live::{EntryBody, LiveParts, LiveReceiver, LiveSettings, LiveState, SharedEntry};
+use fleet_live::{LiveQuestions, TicketKeySet};
 use rate_limit::LeaseBook;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -101,6 +101,7 @@ impl TestEdge {
             leases: Arc::clone(&leases),
             purge_of_everything: "everything".into(),
             cache: Arc::default(),
+            questions: Arc::new(LiveQuestions::declining()),
         };
         let live = LiveState::start(settings, parts).unwrap();
         Self { live, heard, leases }

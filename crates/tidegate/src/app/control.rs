@@ -7,8 +7,8 @@ use admin::model::{
     ReloadOutcome, ReplayOutcome, SettingEdit, UpdateRequest, UpdatedList, UpstreamInfo,
 };
 use admin::{
-    ChangeAuthor, ControlRefusal, DnsCachePurge, ListChange, NotReady, OverrideKey, PoolChange,
-    ProfileChange, ProgramControl, ReplayOrder, SettingsRefusal, WhyQuestion,
+    ChangeAuthor, ControlRefusal, DnsCachePurge, FleetAsker, ListChange, NotReady, OverrideKey,
+    PoolChange, ProfileChange, ProgramControl, ReplayOrder, SettingsRefusal, WhyQuestion,
 };
 use config::MadeItems;
 use door_gateway::{ForecastQuestion, GatewayForecast};
@@ -83,6 +83,7 @@ impl ProgramControl for ControlHandle {
                 .newer()
                 .map(|it| NewerVersion { version: it.version, page: it.page }),
             fleet: app.fleet_name(),
+            asks_fleet: app.fleet.asker().is_some(),
         }
     }
 
@@ -267,6 +268,10 @@ impl ProgramControl for ControlHandle {
 
     fn fleet_tables(&self) -> Option<Box<dyn FleetTables>> {
         self.0.fleet_tables()
+    }
+
+    fn fleet_asker(&self) -> Option<Arc<dyn FleetAsker>> {
+        self.0.fleet.asker()
     }
 
     fn fleet_revisions(&self) -> Option<Arc<dyn RevisionSource>> {

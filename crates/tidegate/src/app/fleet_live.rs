@@ -10,18 +10,20 @@ mod shared_words;
 use super::fleet::edge_name;
 use super::{RunningApp, stores};
 use ::fleet_live::{
-    EntryBody, LeaseBook, LiveCache, LiveHealth, LiveParts, LiveReceiver, LiveSettings, LiveState,
-    PurgeMark, SharedEntry, TicketKeySet, check_live_files,
+    EntryBody, LeaseBook, LiveCache, LiveHealth, LiveParts, LiveQuestions, LiveReceiver,
+    LiveSettings, LiveState, PurgeMark, SharedEntry, TicketKeySet, check_live_files,
 };
 use admin::model::TakeBackRequest;
-use admin::{DnsCachePurge, OverrideKey};
+use admin::{DnsCachePurge, FleetAsker, OverrideKey, ProgramControl};
 use arc_swap::ArcSwapOption;
 use config::Plan;
 use fleet_cache::{CachePurge, FleetCache};
+use fleet_questions::{AnswerSource, DeskParts, FleetDesk};
 use ledger::Collector;
 use metrics_page::FleetFigures;
 use policy::{NameOverride, OverrideEnd};
 use shared_words::{FleetPurge, PAUSE, override_key, override_of};
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Weak};
 use transport::tls::{SharedTicketKeys, share_ticket_keys};
@@ -40,6 +42,20 @@ struct RunningLive {
     edge: String,
     state: LiveState,
     cache: Option<Arc<FleetCache>>,
+    desk: Option<Arc<FleetDesk>>,
+}
+
+/// This machine, as those who ask all see it.
+struct OwnAnswers(Weak<RunningApp>);
+
+impl AnswerSource for OwnAnswers {
+    fn control(&self) -> Option<Arc<dyn ProgramControl>> {
+        Some(self.0.upgrade()?.control())
+    }
+
+    fn revision(&self) -> Option<u64> {
+        self.0.upgrade()?.fleet_drain.view()?.in_force()
+    }
 }
 
 /// Does what other machines were told.
@@ -65,6 +81,10 @@ impl RunningApp {
         let Some((settings, edge)) = wanted else { return };
         let values = Arc::<LiveCache>::default();
         let cache = FleetCache::new(&settings, &values).map(Arc::new);
+        let (questions, desk) = match self.question_desk(&settings, &edge) {
+            Ok((questions, desk)) => (questions, desk.map(Arc::new)),
+            Err(why) => return self.note_problem(format!("fleet.live: {why}; nothing is shared")),
+        };
         let parts = LiveParts {
             base: plan.base(self.state.path()).to_path_buf(),
             state: self.state.path().to_path_buf(),
@@ -74,15 +94,32 @@ impl RunningApp {
             leases: self.fleet.leases(),
             purge_of_everything: FleetPurge::Everything.written(),
             cache: values,
+            questions,
         };
         match LiveState::start(&settings, parts) {
             Ok(state) => {
                 self.resolver.share_answers(cache.clone().map(|cache| cache as _));
-                let running = RunningLive { settings, edge, state, cache };
+                let running = RunningLive { settings, edge, state, cache, desk };
                 self.fleet.running.store(Some(Arc::new(running)));
             }
             Err(why) => self.note_problem(format!("fleet.live: {why}; nothing is shared")),
         }
+    }
+
+    /// Questions to all machines, with a desk where they are asked.
+    fn question_desk(
+        self: &Arc<Self>,
+        settings: &LiveSettings,
+        edge: &str,
+    ) -> io::Result<(Arc<LiveQuestions>, Option<FleetDesk>)> {
+        let parts = DeskParts {
+            edge: edge.to_owned(),
+            version: env!("CARGO_PKG_VERSION"),
+            clock: transport::clock::now,
+            ledger: self.ledger.clone(),
+            source: Box::new(OwnAnswers(Arc::downgrade(self))),
+        };
+        FleetDesk::start(settings, parts)
     }
 
     fn do_fleet_purge(&self, purge: FleetPurge) {
@@ -218,6 +255,12 @@ impl FleetLive {
         if let Some(running) = &*self.running.load() {
             running.state.purge(purge().written());
         }
+    }
+
+    /// All machines, for questions; none where they are not to be asked.
+    pub(super) fn asker(&self) -> Option<Arc<dyn FleetAsker>> {
+        let desk = self.running.load().as_ref()?.desk.clone()?;
+        Some(desk)
     }
 
     fn health(&self) -> Option<LiveHealth> {

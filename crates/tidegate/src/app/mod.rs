@@ -355,6 +355,11 @@ async fn stop(app: &RunningApp) {
 }
 
 impl RunningApp {
+    /// The program as the API sees it.
+    fn control(self: &Arc<Self>) -> Arc<dyn admin::ProgramControl> {
+        Arc::new(control::ControlHandle(Arc::clone(self)))
+    }
+
     /// Writes what is kept in the folders, as the last thing.
     fn leave_folders(&self) {
         self.keep_caches();

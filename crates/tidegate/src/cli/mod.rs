@@ -158,6 +158,9 @@ pub(crate) struct WhyArgs {
     /// Answer from the configuration, even where a Tidegate runs
     #[arg(long)]
     offline: bool,
+    /// Ask all machines of the fleet, where each allows it (fleet.live.questions)
+    #[arg(long, conflicts_with = "offline", requires = "target")]
+    fleet: bool,
 }
 
 #[derive(Debug, Subcommand)]

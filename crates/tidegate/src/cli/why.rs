@@ -11,7 +11,7 @@ use crate::app;
 use admin::model::{WhyAnswer, WhyQuery};
 use admin::{WhyQuestion, question};
 use config::Plan;
-use control_client::RunningTidegate;
+use control_client::{AnswerForm, RunningTidegate, print_fleet_why};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use policy::Policy;
 use serde::Serialize;
@@ -36,12 +36,20 @@ struct WhyJson<'t> {
 /// Explains what the policy says.
 pub(super) fn why(setup: &CommandSetup, args: &WhyArgs) -> Result<(), CommandFailure> {
     let target = args.target.as_deref().unwrap_or("-");
+    if target == "-" && args.fleet {
+        let message = "--fleet asks about one name or URL";
+        return Err(CommandFailure::new(ExitReason::Wrong, message));
+    }
     if target == "-" {
         let (mut answerer, from) = WhySource::of(setup, args)?;
         return lines::answer(&mut answerer, &from, args);
     }
     let question = read(args, target)?;
     let (mut answerer, from) = WhySource::of(setup, args)?;
+    if args.fleet {
+        let form = if args.json { AnswerForm::Json } else { AnswerForm::Lines };
+        return answerer.ask_fleet(&question, &from, form);
+    }
     let why = answerer.answer(&question)?;
     if args.json {
         let told = WhyJson { why: &why, answered_from: &from };
@@ -79,23 +87,37 @@ impl WhySource {
 
     fn answer(&mut self, question: &WhyQuestion) -> Result<WhyAnswer, CommandFailure> {
         match self {
-            Self::Running(running) => running.get(&path_of(question)),
+            Self::Running(running) => running.get(&format!("/api/why?{}", words_of(question))),
             Self::File(plan, policy) => Ok(app::why::why(policy, plan, question, clock::now())),
+        }
+    }
+
+    /// Asks all machines of the fleet through the running process.
+    fn ask_fleet(
+        &mut self,
+        question: &WhyQuestion,
+        from: &AnsweredFrom,
+        form: AnswerForm,
+    ) -> Result<(), CommandFailure> {
+        match self {
+            Self::Running(running) => print_fleet_why(running, &words_of(question), form),
+            Self::File(..) => {
+                let message = format!("the fleet is asked by a Tidegate that runs: {}", from.text);
+                Err(CommandFailure::new(ExitReason::NotStarted, message))
+            }
         }
     }
 }
 
-/// A question as the API is asked it.
-fn path_of(question: &WhyQuestion) -> String {
+/// A question in the words of the API.
+fn words_of(question: &WhyQuestion) -> String {
     let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
     let target = question.url.as_deref().map_or_else(|| encoded(question.host.as_str()), encoded);
     // The root of DNS is written as a dot.
     let target = if target.is_empty() { ".".into() } else { target };
     let WhyQuestion { client, kind, door, page, .. } = question;
-    let mut path = format!(
-        "/api/why?target={target}&client={}&kind={kind}&door={door}",
-        encoded(&client.to_string())
-    );
+    let mut path =
+        format!("target={target}&client={}&kind={kind}&door={door}", encoded(&client.to_string()));
     if let Some(page) = page {
         // A text grows in memory and cannot fail.
         let _ = write!(path, "&page={page}");

@@ -1,23 +1,22 @@
 //! Rows of the request log, found by a filter.
 //!
-//! Called by the routes of the log, for pages and for files.
+//! Called by the routes of the log, for pages and for files, and for questions of a fleet.
 
-use super::ApiState;
-use ledger::{ReadError, RowFilter, RowPage};
+use ledger::{Ledger, ReadError, RowFilter, RowPage};
 use vocab::RequestNumber;
 
-/// A page of the rows that a filter finds.
-pub(super) fn page(app: &ApiState, filter: &RowFilter, limit: usize) -> Result<RowPage, ReadError> {
-    match numbered(app, filter, limit)? {
+/// A page of the rows that a filter finds, the newest first.
+pub fn found_rows(ledger: &Ledger, filter: &RowFilter, limit: usize) -> Result<RowPage, ReadError> {
+    match numbered(ledger, filter, limit)? {
         Some(page) => Ok(page),
-        None => app.ledger.rows(filter, limit),
+        None => ledger.rows(filter, limit),
     }
 }
 
 /// The rows of a request's number, if the filter is one and there are such rows: the number that a
 /// block page shows is the request's moment, and stands in no column.
 fn numbered(
-    app: &ApiState,
+    ledger: &Ledger,
     filter: &RowFilter,
     limit: usize,
 ) -> Result<Option<RowPage>, ReadError> {
@@ -25,7 +24,7 @@ fn numbered(
     if filter.before.is_some() {
         return Ok(None);
     }
-    let mut rows = app.ledger.rows_at(number.unix_ms())?;
+    let mut rows = ledger.rows_at(number.unix_ms())?;
     rows.retain(|row| filter.fits_but_text(row));
     rows.truncate(limit);
     Ok((!rows.is_empty()).then_some(RowPage { rows, next: None }))
