@@ -66,3 +66,40 @@ export const fleetRevisions = (mode) => ({
   edges_joined: WORDS.length,
   edges: WORDS,
 });
+
+const reply = (name, more = {}) => ({ edge: name, state: "answered", reason: null, version: "0.1.0", revision: 14, ...more });
+
+const silent = (name, state, reason) => reply(name, { state, reason, version: null, revision: null, verdict: null, rows: 0, has_more: false });
+
+const SILENT = [
+  silent("quay", "declined", "it answers nobody: fleet.live.questions is false there"),
+  silent("reef", "away", "nothing was heard of it for 7 seconds"),
+];
+
+/** What each machine says: one blocks, by a rule with a long text. */
+export const fleetWhy = () => ({
+  own: "harbour",
+  machines: [
+    { ...reply("harbour"), verdict: { action: "pass", cause: "none", summary: "passes: no rule matches", profile: "default", rule: null, list_changed_at: null, door_outcome: "asks the upstream" } },
+    {
+      ...reply("lighthouse-with-a-rather-long-name.north.example", { revision: 13 }),
+      verdict: {
+        action: "block", cause: "rule", summary: "blocked: ||ads.example^ is line 12 of list \"guests\"", profile: "guests",
+        rule: { list: "guests", line: 12, text: "||ads.example^$third-party,domain=news.example|weather.example|shop.example" }, list_changed_at: ago(90_000), door_outcome: "NODATA with SOA, EDE 15",
+      },
+    },
+    { ...reply("pier"), verdict: { action: "pass", cause: "paused", summary: "passes: ads.example is let through for a while", profile: "default", rule: null, list_changed_at: null, door_outcome: "asks the upstream" } },
+    ...SILENT,
+  ],
+});
+
+/** Rows of the log, dealt out to machines. */
+export function fleetRequests(words, rows) {
+  const names = ["harbour", "lighthouse-with-a-rather-long-name.north.example", "pier"];
+  const dealt = rows.map((row, at) => ({ edge: names[(at * 7) % 3], ...row }));
+  const of = words.get("edge");
+  const some = of ? dealt.filter((row) => row.edge === of) : dealt;
+  const asked = names.filter((name) => !of || name === of);
+  const machines = asked.map((name) => reply(name, { rows: some.filter((row) => row.edge === name).length, has_more: true }));
+  return { own: "harbour", rows: some, machines: of ? machines : [...machines, ...SILENT] };
+}

@@ -12,7 +12,7 @@ import { configuration } from "./configuration.mjs";
 import { cached, LISTS, ORIGINS, series, top, TRUST } from "./data.mjs";
 import { confirmFirstRun, firstRun, writeFirstRun } from "./first-run.mjs";
 import { live, requests } from "./rows.mjs";
-import { fleetEdges, fleetRevisions, fleetStatistics } from "./fleet.mjs";
+import { fleetEdges, fleetRequests, fleetRevisions, fleetStatistics, fleetWhy } from "./fleet.mjs";
 import { blockedIn7d, bypass, overlaps } from "./signals.mjs";
 import { answerUsers, callerOf, denied, login, logout, noteCall, signInOffer, TOKEN } from "./users.mjs";
 import { pages } from "./visits.mjs";
@@ -107,6 +107,7 @@ function status() {
     pid: 4711,
     state: "/var/lib/tidegate",
     fleet: MODE === "empty" ? null : "harbour",
+    asks_fleet: MODE !== "empty",
     config: MODE === "open" ? "/etc/tidegate/tidegate.yaml" : null,
     listeners: [
       { door: "dns", url: `udp://${host}:${dnsPort}` },
@@ -247,6 +248,8 @@ async function answer(request, url) {
     case "GET /api/lists/overlaps": return [200, overlaps()];
     case "GET /api/fleet/revisions": return MODE === "rows" ? missing("this machine looks for no bundles") : [200, fleetRevisions(MODE)];
     case "GET /api/fleet/edges": return MODE === "bundles" ? missing("the fleet has no database") : [200, fleetEdges()];
+    case "GET /api/fleet/why": return [200, fleetWhy()];
+    case "GET /api/fleet/requests": return [200, fleetRequests(words, requests(new URLSearchParams({ limit: "60" })).rows)];
     case "GET /api/fleet/statistics": return [200, fleetStatistics(words)];
     case "GET /api/bypass": return [200, bypass(range)];
     case "GET /api/pages": return [200, pages(words)];

@@ -16,7 +16,7 @@ import type {
   FilesProblem,
   Schema,
 } from "./config-model";
-import type { FleetEdges, FleetRevisions, FleetStatistics } from "./fleet-model";
+import type { FleetEdges, FleetRequests, FleetRevisions, FleetStatistics, FleetWhy } from "./fleet-model";
 import type { FirstRun, FirstRunAnswer, FirstRunOrder } from "./first-run-model";
 import { asSentence } from "./format";
 import { t } from "./i18n";
@@ -229,6 +229,8 @@ const send = <T>(method: "POST" | "PUT", path: string, body: unknown, timeout?: 
 const post = <T>(path: string, body: unknown, timeout?: number): Promise<T> => send<T>("POST", path, body, timeout);
 
 export const PAGE_ROWS = 60;
+/** Rows of all machines together. */
+const FLEET_ROWS = 100;
 
 export const api = {
   signInOffer: () => get<SignInOffer>("api/sign-in"),
@@ -281,6 +283,10 @@ export const api = {
     get<ClientActivity>(withQuery("api/clients/activity", { client, range }), signal),
   fleetRevisions: (signal?: AbortSignal) => orNull(get<FleetRevisions>("api/fleet/revisions", signal)),
   fleetEdges: (signal?: AbortSignal) => orNull(get<FleetEdges>("api/fleet/edges", signal)),
+  fleetWhy: (query: WhyQuery, signal?: AbortSignal) => get<FleetWhy>(withQuery("api/fleet/why", { ...query }), signal),
+  /** Rows of one machine, or of all. */
+  fleetRequests: (query: RequestsQuery, edge: string, signal?: AbortSignal) =>
+    get<FleetRequests>(withQuery("api/fleet/requests", { ...query, edge, limit: FLEET_ROWS }), signal),
   fleetStatistics: (range: Range, edge: string, signal?: AbortSignal) => get<FleetStatistics>(withQuery("api/fleet/statistics", { range, edge }), signal),
   bypass: (range: BypassRange, signal?: AbortSignal) => get<Bypass>(withQuery("api/bypass", { range }), signal),
   pages: (asked: { client: string; site: string; at: string; range: string }, signal?: AbortSignal) =>

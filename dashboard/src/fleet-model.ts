@@ -1,6 +1,6 @@
 // The admin API's JSON about the machines of a fleet. Times as in `model.ts`.
 
-import type { Point, Range } from "./model";
+import type { Point, Range, RequestRow } from "./model";
 
 export interface Edge {
   edge: string;
@@ -103,4 +103,40 @@ export interface FleetRevisions {
   rollout: FleetRollout;
   edges_joined: number;
   edges: FleetEdgeStatus[];
+}
+
+/** How a machine replied when all were asked. */
+export interface FleetReply {
+  edge: string;
+  state: "answered" | "declined" | "busy" | "other_secret" | "failed" | "late" | "away";
+  /** Why it said nothing, in a sentence; null where it answered. */
+  reason: string | null;
+  version: string | null;
+  revision: number | null;
+}
+
+export interface FleetVerdict {
+  action: "pass" | "block";
+  cause: string;
+  summary: string;
+  profile: string;
+  rule: { list: string; line: number; text: string } | null;
+  list_changed_at: string | null;
+  door_outcome: string;
+}
+
+export type MachineVerdict = FleetReply & { verdict: FleetVerdict | null };
+
+export interface FleetWhy {
+  own: string;
+  machines: MachineVerdict[];
+}
+
+export type FleetRow = RequestRow & { edge: string };
+export type MachineRows = FleetReply & { rows: number; has_more: boolean };
+
+export interface FleetRequests {
+  own: string;
+  rows: FleetRow[];
+  machines: MachineRows[];
 }

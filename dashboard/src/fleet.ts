@@ -1,6 +1,6 @@
 // A fleet at a glance: sums over its machines, how each does, and in which order they are shown. Pure.
 
-import type { Edge, FleetRevisions, FleetEdgeStatus } from "./fleet-model";
+import type { Edge, FleetRevisions, FleetEdgeStatus, MachineVerdict } from "./fleet-model";
 
 export interface FleetSums {
   edges: number;
@@ -80,3 +80,6 @@ export function progressOf({ edges, in_force: inForce, refused }: FleetRevisions
   const part = (n: number): number => (edges > 0 ? (100 * n) / edges : 0);
   return { has: part(inForce), refused: part(refused) };
 }
+
+/** Machines that block, among those that answered. */
+export const blocksAmong = (machines: readonly MachineVerdict[]): number => machines.filter((machine) => machine.verdict?.action === "block").length;

@@ -10,6 +10,7 @@ import "./style/overview.css";
 import "./style/log.css";
 import "./style/filters.css";
 import "./style/fleet.css";
+import "./style/fleet-questions.css";
 import "./style/drawer.css";
 import "./style/explain.css";
 import "./style/setup.css";

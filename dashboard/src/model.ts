@@ -41,6 +41,8 @@ export interface Status {
   /** A newer version, where one was told. */
   newer: { version: string; page: string | null } | null;
   fleet: string | null;
+  /** True if this machine asks all of its fleet; older releases do not say. */
+  asks_fleet?: boolean;
   ledger: { stored: number; dropped_queue: number; dropped_store: number };
   latency: DoorLatency[];
 }

@@ -1,6 +1,6 @@
-import { describe, expect, it } from "vitest";
-import { conditionOf, inOrder, isBehind, machinesOf, progressOf, sumsOf } from "../src/fleet";
-import type { Edge, FleetEdgeStatus } from "../src/fleet-model";
+import { describe, expect, it, test } from "vitest";
+import { blocksAmong, conditionOf, inOrder, isBehind, machinesOf, progressOf, sumsOf } from "../src/fleet";
+import type { Edge, FleetEdgeStatus, MachineVerdict } from "../src/fleet-model";
 
 const edge = (name: string, more: Partial<Edge> = {}): Edge => ({
   edge: name, state: "up", version: "0.1.0", started: "2026-11-21T12:00:00Z", seen: "2026-11-21T12:00:00Z", silent_s: 3,
@@ -48,4 +48,12 @@ describe("a fleet", () => {
     expect(progressOf({ edges: 8, in_force: 4, refused: 2, first: 0, first_in_force: 0 })).toEqual({ has: 50, refused: 25 });
     expect(progressOf({ edges: 0, in_force: 0, refused: 0, first: 0, first_in_force: 0 })).toEqual({ has: 0, refused: 0 });
   });
+});
+
+test("a name is blocked at those machines that say so", () => {
+  const machine = (action: "pass" | "block" | null): MachineVerdict => ({
+    edge: "harbour", state: action === null ? "away" : "answered", reason: null, version: null, revision: null,
+    verdict: action === null ? null : { action, cause: "none", summary: "", profile: "default", rule: null, list_changed_at: null, door_outcome: "" },
+  });
+  expect(blocksAmong([machine("block"), machine("pass"), machine(null), machine("block")])).toBe(2);
 });

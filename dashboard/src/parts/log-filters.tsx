@@ -11,7 +11,7 @@ import { t } from "../i18n";
 import { chipsOf, localTime, LOG_SPANS, logSpan, logWords, microsTyped, millisShown, msOf, NOTHING_ASKED, without, type ChipWord, type LogWord } from "../log-query";
 import { ROW_SOURCES, sourceName } from "../row-sources";
 import { DOORS, type RequestsQuery } from "../model";
-import { amend, today } from "../state";
+import { amend, route, today } from "../state";
 import { Icon } from "./icons";
 import { SearchField } from "./search-field";
 
@@ -25,7 +25,8 @@ function takeBack(query: RequestsQuery): void {
   ask(query);
 }
 
-const ask = (query: RequestsQuery): void => amend(logWords(query));
+/** Whose rows are shown stays as it is. */
+const ask = (query: RequestsQuery): void => amend({ ...logWords(query), of: route.value.words["of"] ?? "" });
 
 export function LogFilters({ query }: { query: RequestsQuery }) {
   const open = useSignal(false);

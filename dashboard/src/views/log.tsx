@@ -3,13 +3,14 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { type Fault, withQuery } from "../api";
-import { moment } from "../format";
+import { moment, printable } from "../format";
 import { t } from "../i18n";
 import { isNarrowed, isOpenEnded, logWords, readLogWords } from "../log-query";
 import type { RequestRow, RequestsQuery } from "../model";
 import { ClearLog } from "../parts/clear-log";
 import { Drawer } from "../parts/drawer";
 import { ExportLinks } from "../parts/export-links";
+import { FleetRows } from "../parts/fleet-rows";
 import { Icon } from "../parts/icons";
 import { useLiveRows, type LiveRows } from "../parts/live-rows";
 import { LogFilters } from "../parts/log-filters";
@@ -18,7 +19,7 @@ import { RequestTable } from "../parts/request-table";
 import { Sentence } from "../parts/sentence";
 import { routeHash } from "../route";
 import { HELD_ROWS_MAX, type Held } from "../rows";
-import { amend, route, today } from "../state";
+import { amend, route, status, today } from "../state";
 
 /** Further down than this the page must not move under the reader. */
 const AT_TOP_PX = 160;
@@ -28,21 +29,47 @@ const DRY_PAGES_MAX = 4;
 export function Log() {
   const query = readLogWords(route.value.words);
   const cleared = useSignal(0);
+  const machines = useSignal<string[]>([]);
+  const asksFleet = status.value?.asks_fleet === true;
+  const of = asksFleet ? (route.value.words["of"] ?? "") : "";
   // Another question is another log: the key starts it afresh.
   return (
     <>
       <div class="view-head">
         <h1>{t("log.title")}</h1>
+        {asksFleet && <WhoseRows of={of} machines={machines.value} query={query} />}
       </div>
       <LogFilters key="filters" query={query} />
-      <Rows
+      {of !== "" ? <FleetRows query={query} edge={of === "fleet" ? "" : machineOf(of)} onMachines={(names) => { machines.value = names; }} /> : <Rows
         key={`${cleared.value} ${routeHash("log", logWords(query))}`}
         query={query}
         onCleared={() => {
           cleared.value += 1;
         }}
-      />
+      />}
     </>
+  );
+}
+
+/** The machine that a word of the address names: `edge:harbour`. */
+const machineOf = (of: string): string => of.replace(/^edge:/, "");
+
+/** Whose rows: of this machine, of all, or of one that answered before. */
+function WhoseRows({ of, machines, query }: { of: string; machines: readonly string[]; query: RequestsQuery }) {
+  const named = of === "" || of === "fleet" || machines.includes(machineOf(of)) ? machines : [...machines, machineOf(of)];
+  return (
+    <label class="whose-rows">
+      <span class="unseen">{t("fleet.asked")}</span>
+      <select class="input" value={of} onChange={(event) => amend({ ...logWords(query), of: event.currentTarget.value })}>
+        <option value="">{t("fleet.thisMachine")}</option>
+        <option value="fleet">{t("fleet.all")}</option>
+        {named.map((name) => (
+          <option key={name} value={`edge:${name}`}>
+            {printable(name)}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

@@ -7,11 +7,13 @@ import { doorName, KINDS } from "../explain";
 import { t } from "../i18n";
 import { DOORS, type WhyQuery } from "../model";
 import { ByHand } from "../parts/by-hand";
+import { Choice } from "../parts/choice";
 import { Explanation } from "../parts/explanation";
+import { FleetVerdicts } from "../parts/fleet-verdicts";
 import { Empty, Notice } from "../parts/notice";
 import { PageLink } from "../parts/page-link";
 import { usePolled } from "../poll";
-import { go, route } from "../state";
+import { go, route, status } from "../state";
 
 /** An answer holds until the lists change; asking again now and then shows a reload. */
 const ASK_AGAIN_MS = 30_000;
@@ -29,16 +31,21 @@ function asked(): WhyQuery {
 export function WhyView() {
   const question = asked();
   const key = JSON.stringify(question);
+  const asksFleet = status.value?.asks_fleet === true;
+  const ofFleet = asksFleet && route.value.words["of"] === "fleet";
   return (
     <>
       <div class="view-head">
         <h1>{t("why.title")}</h1>
+        {asksFleet && <WhoSays ofFleet={ofFleet} question={question} />}
       </div>
-      <Question key={`q ${key}`} question={question} />
+      <Question key={`q ${key}`} question={question} ofFleet={ofFleet} />
       {question.target === "" ? (
         <Empty title={t("why.ask")}>
           {t("why.askText")}
         </Empty>
+      ) : ofFleet ? (
+        <FleetVerdicts key={`f ${key}`} question={question} />
       ) : (
         <Answer key={`a ${key}`} question={question} />
       )}
@@ -46,7 +53,22 @@ export function WhyView() {
   );
 }
 
-function Question({ question }: { question: WhyQuery }) {
+function WhoSays({ ofFleet, question }: { ofFleet: boolean; question: WhyQuery }) {
+  return (
+    <Choice
+      label={t("fleet.asked")}
+      name="asked"
+      options={[
+        { value: "", text: t("fleet.thisMachine") },
+        { value: "fleet", text: t("fleet.wholeFleet") },
+      ]}
+      value={ofFleet ? "fleet" : ""}
+      onChoose={(of) => go("why", { ...question, of })}
+    />
+  );
+}
+
+function Question({ question, ofFleet }: { question: WhyQuery; ofFleet: boolean }) {
   const target = useSignal(question.target);
   const client = useSignal(question.client);
   const kind = useSignal(question.kind);
@@ -62,6 +84,7 @@ function Question({ question }: { question: WhyQuery }) {
       client: client.value.trim(),
       kind: kind.value,
       door: door.value,
+      of: ofFleet ? "fleet" : "",
     });
   };
   return (
