@@ -1,7 +1,7 @@
 //! An edge that does nothing but share, and remembers what it heard.
 
 use fleet_live::{EntryBody, LiveParts, LiveReceiver, LiveSettings, LiveState, SharedEntry};
-use fleet_live::{LiveQuestions, TicketKeySet};
+use fleet_live::{HeardQuestions, LiveQuestions, TicketKeySet};
 use rate_limit::LeaseBook;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,6 +15,9 @@ pub(crate) struct TestEdge {
     pub(crate) live: LiveState,
     pub(crate) heard: Arc<HeardWords>,
     pub(crate) leases: Arc<LeaseBook>,
+    pub(crate) questions: Arc<LiveQuestions>,
+    /// Questions of others, for whoever answers.
+    pub(crate) asked: HeardQuestions,
 }
 
 /// Holds what an edge heard.
@@ -92,6 +95,8 @@ impl TestEdge {
     ) -> Self {
         let heard = Arc::<HeardWords>::default();
         let leases = Arc::<LeaseBook>::default();
+        let (questions, asked) = LiveQuestions::answering();
+        let questions = Arc::new(questions);
         let parts = LiveParts {
             base: state.to_owned(),
             state: state.to_owned(),
@@ -101,10 +106,10 @@ impl TestEdge {
             leases: Arc::clone(&leases),
             purge_of_everything: "everything".into(),
             cache: Arc::default(),
-            questions: Arc::new(LiveQuestions::declining()),
+            questions: Arc::clone(&questions),
         };
         let live = LiveState::start(settings, parts).unwrap();
-        Self { live, heard, leases }
+        Self { live, heard, leases, questions, asked }
     }
 
     /// Two that know each other.

@@ -12,6 +12,7 @@ mod hostile;
 mod leases;
 mod outages;
 mod purges;
+mod questions;
 mod sentinel;
 mod server_access;
 mod tickets;

@@ -1,6 +1,7 @@
 //! Users of the server's ACL, TLS, and what an edge says when it may not do something.
 
 use crate::edge::{TestEdge, clock, settings};
+use fleet_live::{QuestionId, ReplyKind};
 use std::process::Command;
 use test_support::{RedisServer, ScratchFolder, until};
 
@@ -29,8 +30,13 @@ const COMMANDS: &[&str] = &[
     "+xrevrange",
     "+zadd",
     "+zcard",
+    "+zrange",
     "+zrem",
     "+zremrangebyscore",
+    "+llen",
+    "+lpop",
+    "+rpush",
+    "+pexpire",
 ];
 
 #[test]
@@ -48,6 +54,11 @@ fn the_user_of_the_manual_can_do_everything_and_touches_no_other_key() {
     let rate = rate_limit::SharedRate::new(1_000_000, 5);
     one.leases.take(rate_limit::BucketName(1), rate, clock().mono_ms);
     until("the lease", || !server.cli(&["KEYS", "tidegate:limit:*"]).is_empty());
+    std::thread::scope(|scope| {
+        scope.spawn(|| one.questions.ask(QuestionId(1), vec![1], |_| {}).unwrap());
+        let asked = one.asked.next().unwrap();
+        one.asked.reply(asked.id, ReplyKind::Answer(vec![2]));
+    });
     assert_eq!(one.live.health().trouble, None);
     let denied = server.cli(&["ACL", "LOG"]);
     assert!(denied.is_empty(), "{denied}");
