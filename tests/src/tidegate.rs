@@ -57,6 +57,19 @@ impl Tidegate {
         Self::begin(scratch, config, command)
     }
 
+    /// The same as a user who has no other to become: root of a namespace that nobody else is in.
+    pub fn start_as_itself(scratch: Scratch, yaml: &str) -> Self {
+        let config = scratch.write("tidegate.yaml", yaml);
+        let mut command = Command::new("unshare");
+        command
+            .args(["--map-root-user", "--"])
+            .arg(binary())
+            .args(["run", "--config"])
+            .arg(&config);
+        command.arg("--state").arg(scratch.path().join("state"));
+        Self::begin(scratch, config, command)
+    }
+
     /// The same in the folder of its configuration, without a word about its state folder.
     pub fn start_at_home(scratch: Scratch, yaml: &str) -> Self {
         let config = scratch.write("tidegate.yaml", yaml);

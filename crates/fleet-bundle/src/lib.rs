@@ -13,6 +13,7 @@ mod envelope;
 mod file_path;
 mod keys;
 mod manifest;
+mod program;
 mod rollout;
 mod sealing;
 mod status;
@@ -27,6 +28,9 @@ pub use file_path::{BadBundlePath, BundlePath};
 pub use keys::{KeyFault, KeyId, PublisherKey, VerifyingKey};
 pub use manifest::{
     BundleFile, BundleManifest, CanaryShare, ChunkRef, EDGES_MAX, FILES_MAX, FORMAT, ManifestFault,
+};
+pub use program::{
+    PROGRAM_BYTES_MAX, ProgramBuild, ProgramFault, ProgramMachine, ProgramMark, ProgramRelease,
 };
 pub use rollout::{EdgeFacts, RevisionRefusal, RolloutStep};
 pub use sealing::{EdgeSeal, SealFault, SealedSecrets, SealingKey};

@@ -6,6 +6,7 @@ use crate::edge_entry::EdgeEntry;
 use crate::edge_name::{EdgeName, check_label};
 use crate::envelope::TrustedKeys;
 use crate::file_path::BundlePath;
+use crate::program::ProgramRelease;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -55,6 +56,9 @@ pub struct BundleManifest {
     pub edges: Vec<EdgeEntry>,
     /// Files of the configuration.
     pub files: Vec<BundleFile>,
+    /// Program that edges run which take programs from the fleet; none where each runs its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramRelease>,
 }
 
 /// Part of a fleet that goes first.
@@ -64,6 +68,10 @@ pub struct CanaryShare {
     pub percent: u8,
     /// Edges with all of these labels; none by labels if this is empty.
     pub labels: BTreeMap<String, String>,
+    /// Revision with which the roll-out began: a later wave has the edges of those before it. None
+    /// for the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
 }
 
 /// One file of a bundle.
@@ -103,6 +111,8 @@ pub enum ManifestFault {
     Size(BundlePath),
     /// Nobody's signature would ever be enough.
     Trust,
+    /// A program with a version that is none, or whose chunks do not add up.
+    Program,
     /// A label with other characters than letters, digits, `.`, `-` and `_`.
     Label(String),
 }
@@ -140,7 +150,9 @@ impl BundleManifest {
 
     /// Every chunk once.
     pub fn chunks(&self) -> BTreeSet<ContentDigest> {
-        self.files.iter().flat_map(|file| &file.chunks).map(|chunk| chunk.digest).collect()
+        let files = self.files.iter().flat_map(|file| &file.chunks);
+        let program = self.program.iter().flat_map(ProgramRelease::chunks);
+        files.chain(program).map(|chunk| chunk.digest).collect()
     }
 
     /// Checks what a publisher would sign.
@@ -148,7 +160,10 @@ impl BundleManifest {
     /// # Errors
     /// The first [`ManifestFault`].
     pub fn check(&self) -> Result<(), ManifestFault> {
-        let chunks: usize = self.files.iter().map(|file| file.chunks.len()).sum();
+        let of_program = || self.program.iter().flat_map(ProgramRelease::chunks);
+        let is_bounded = of_program().all(|it| it.size as usize <= CHUNK_BYTES_MAX);
+        let of_files = self.files.iter().map(|file| file.chunks.len());
+        let chunks = of_files.sum::<usize>() + of_program().count();
         let bytes = self.files.iter().try_fold(0u64, |sum, file| sum.checked_add(file.size));
         let canary_labels = self.canary.as_ref().map_or(0, |it| it.labels.len());
         for (is_fine, what) in [
@@ -156,6 +171,7 @@ impl BundleManifest {
             (self.edges.len() <= EDGES_MAX, "edges"),
             (chunks <= CHUNKS_MAX, "chunks"),
             (bytes.is_some_and(|it| it <= BYTES_MAX), "bytes"),
+            (is_bounded, "bytes of a chunk"),
             (self.by.len().max(self.why.len()) <= TEXT_BYTES_MAX, "text"),
             (self.trust.keys.len() <= KEYS_MAX, "keys"),
             (self.canary.as_ref().is_none_or(|it| it.percent <= 100), "percent"),
@@ -168,6 +184,7 @@ impl BundleManifest {
         if self.trust.signatures == 0 || self.trust.signatures > self.trust.keys.len() {
             return Err(ManifestFault::Trust);
         }
+        self.program.iter().try_for_each(ProgramRelease::check)?;
         self.check_files()?;
         self.check_edges()
     }
@@ -221,6 +238,7 @@ impl fmt::Display for ManifestFault {
             Self::TooMuch(what) => write!(f, "it has more {what} than a manifest may"),
             Self::Twice(what) => write!(f, "{what:?} is in it twice"),
             Self::Size(path) => write!(f, "the chunks of {path} do not add up to it"),
+            Self::Program => f.write_str("its program has no version, or is not whole"),
             Self::Trust => f.write_str("it trusts fewer keys than it wants signatures"),
             Self::Label(word) => write!(f, "{word:?} is no word of a label"),
         }

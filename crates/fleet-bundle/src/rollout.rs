@@ -101,7 +101,7 @@ impl CanaryShare {
     pub fn has(&self, name: &EdgeName, labels: &BTreeMap<String, String>, revision: u64) -> bool {
         let by_labels = !self.labels.is_empty()
             && self.labels.iter().all(|(key, value)| labels.get(key) == Some(value));
-        by_labels || Self::rank(name, revision) < u64::from(self.percent)
+        by_labels || Self::rank(name, self.since.unwrap_or(revision)) < u64::from(self.percent)
     }
 
     /// Place of an edge from 0 to 99, another with each revision, so that the first are not always

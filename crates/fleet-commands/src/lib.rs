@@ -101,9 +101,20 @@ pub struct PublishArgs {
     /// Edges that go first: a share such as 10%, or a label such as ring=first; may be said twice
     #[arg(long, value_name = "WHO")]
     canary: Vec<String>,
-    /// Watch the canaries for so long, then give it to all, or halt if one refuses it or fails
-    #[arg(long, value_name = "TIME", requires = "canary")]
+    /// Shares that follow the first, such as 10%,50%, each watched before the next; then all
+    #[arg(long, value_name = "SHARES", value_delimiter = ',', requires = "watch")]
+    waves: Vec<String>,
+    /// Watch the canaries, and each wave, for so long, then go on, or halt if one refuses it or
+    /// fails
+    #[arg(long, value_name = "TIME")]
     watch: Option<TimeSpan>,
+    /// The Tidegate that edges with `fleet.programs` run from then on: one build, or one for each
+    /// kind of machine; later revisions keep it
+    #[arg(long, value_name = "FILE")]
+    program: Vec<PathBuf>,
+    /// Edges run what they have installed, from their next start
+    #[arg(long, conflicts_with = "program")]
+    without_program: bool,
     /// Time after which no edge takes it over any more
     #[arg(long, value_name = "TIME")]
     expires: Option<TimeSpan>,

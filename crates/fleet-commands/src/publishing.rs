@@ -5,9 +5,9 @@ use crate::{
     wrong,
 };
 use command_output::CommandFailure;
-use fleet_bundle::{CanaryShare, SyncState, check_label};
+use fleet_bundle::{CanaryShare, PublisherKey, SyncState, check_label};
 use fleet_publish::{
-    FleetPublisher, PublishedRevision, RepublishedFiles, RolloutChoice, SourceFiles,
+    FleetPublisher, ProgramChoice, PublishedRevision, RepublishedFiles, RolloutChoice, SourceFiles,
 };
 use std::time::{Duration, Instant};
 
@@ -33,23 +33,94 @@ pub(crate) fn publish(host: &dyn FleetHost, args: &PublishArgs) -> Result<(), Co
     let key = key(&args.sign.key)?;
     let mut publication = publication(&args.sign);
     publication.not_after = args.expires.map(|span| publication.now + span.0.as_secs());
-    if !args.canary.is_empty() {
-        publication.rollout = RolloutChoice::Canary(share(&args.canary)?);
+    publication.program = program(args);
+    let mut waves = waves(args)?.into_iter();
+    if let Some(first) = waves.next() {
+        publication.rollout = RolloutChoice::Canary(first);
     }
     let done = publisher.publish(&source, &publication, &key).map_err(wrong)?;
     tell(&done);
     match args.watch {
         Some(span) if done.signatures_missing == 0 => {
-            watch(&publisher, done.revision, span.0)?;
-            let promoted =
-                publisher.republish(&publication_again(args), &key, RepublishedFiles::Promoted);
-            let promoted = promoted.map_err(wrong)?;
-            println!("the canaries are fine; for all edges:");
-            tell(&promoted);
-            Ok(())
+            let rollout = WatchedRollout { publisher: &publisher, span: span.0, args, key: &key };
+            rollout.see_through(done.revision, waves)
         }
         Some(_) | None => Ok(()),
     }
+}
+
+/// The program that is asked for.
+fn program(args: &PublishArgs) -> ProgramChoice {
+    match &*args.program {
+        [] if args.without_program => ProgramChoice::Installed,
+        [] => ProgramChoice::AsBefore,
+        files => ProgramChoice::Builds(files.to_vec()),
+    }
+}
+
+/// Shares of the edges that go before all of them, in their order.
+fn waves(args: &PublishArgs) -> Result<Vec<CanaryShare>, CommandFailure> {
+    let first = (!args.canary.is_empty()).then(|| share(&args.canary)).transpose()?;
+    let mut waves: Vec<CanaryShare> = first.into_iter().collect();
+    for text in &args.waves {
+        let mut wave = share(std::slice::from_ref(text))?;
+        if let Some(before) = waves.last() {
+            if wave.labels.is_empty() && wave.percent <= before.percent {
+                return Err(wrong(format!("the wave of {text} is no larger than the one before")));
+            }
+            // Whoever went before goes on.
+            wave.percent = wave.percent.max(before.percent);
+            if wave.labels.is_empty() {
+                wave.labels = before.labels.clone();
+            }
+        }
+        waves.push(wave);
+    }
+    match (waves.is_empty(), args.watch) {
+        (true, Some(_)) => Err(wrong("nobody goes first: say --canary or --waves beside --watch")),
+        (true | false, _) => Ok(waves),
+    }
+}
+
+/// A roll-out that is watched, wave after wave.
+struct WatchedRollout<'r> {
+    publisher: &'r FleetPublisher,
+    span: Duration,
+    args: &'r PublishArgs,
+    key: &'r PublisherKey,
+}
+
+impl WatchedRollout<'_> {
+    /// Gives the revision to one wave after another, each when the one before did well, and then to
+    /// all.
+    fn see_through(
+        &self,
+        mut revision: u64,
+        waves: impl Iterator<Item = CanaryShare>,
+    ) -> Result<(), CommandFailure> {
+        for wave in waves {
+            watch(self.publisher, revision, self.span)?;
+            println!("they are fine; for {}:", told(&wave));
+            revision = self.again(RepublishedFiles::NextWave(wave))?;
+        }
+        watch(self.publisher, revision, self.span)?;
+        println!("the canaries are fine; for all edges:");
+        self.again(RepublishedFiles::Promoted).map(drop)
+    }
+
+    fn again(&self, files: RepublishedFiles) -> Result<u64, CommandFailure> {
+        let note = publication_again(self.args);
+        let done = self.publisher.republish(&note, self.key, files).map_err(wrong)?;
+        tell(&done);
+        Ok(done.revision)
+    }
+}
+
+/// A share, as it is written.
+fn told(share: &CanaryShare) -> String {
+    let percent = (share.percent > 0).then(|| format!("{}%", share.percent));
+    let labels = share.labels.iter().map(|(key, value)| format!("{key}={value}"));
+    percent.into_iter().chain(labels).collect::<Vec<_>>().join(", ")
 }
 
 fn publication_again(args: &PublishArgs) -> fleet_publish::RevisionNote {

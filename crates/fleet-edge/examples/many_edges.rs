@@ -5,7 +5,8 @@
 //! JSON is printed for each revision that all of them have; the end of standard input ends it.
 
 use fleet_edge::{
-    BundleClient, BundlePlace, EdgeIdentity, EdgeSetup, EdgeSync, RevisionStore, RevisionTaker,
+    BundleClient, BundlePlace, EdgeIdentity, EdgeSetup, EdgeSync, LaidRevision, RevisionStore,
+    RevisionTaker, TakenBy,
 };
 use origins::Dialer;
 use resolver::{Resolver, ResolverSettings};
@@ -24,8 +25,8 @@ const STACK_BYTES: usize = 512 << 10;
 struct TakesAll;
 
 impl RevisionTaker for TakesAll {
-    fn take_over(&self, _: u64, _: &str, _: &str) -> Result<(), Vec<String>> {
-        Ok(())
+    fn take_over(&self, _: &LaidRevision<'_>) -> Result<TakenBy, Vec<String>> {
+        Ok(TakenBy::ThisProcess)
     }
 }
 
@@ -61,6 +62,7 @@ impl EdgeJob {
             labels: BTreeMap::new(),
             trusted: fleet_bundle::TrustedKeys { keys: vec![self.key.parse()?], signatures: 1 },
             version: "bench".into(),
+            program: None,
         };
         let client = BundleClient::open(&self.place, None, self.dialer)?;
         let mut sync = EdgeSync::new(setup, identity, store, client);

@@ -12,6 +12,7 @@ mod layers;
 pub mod objects;
 mod place;
 mod placed;
+mod programs;
 mod s3_credentials;
 mod s3_location;
 mod settings;
@@ -24,11 +25,14 @@ pub use identity::{EdgeIdentity, IdentityFault};
 pub use layers::{MAIN_FILE, OVERLAY_FOLDER, RevisionLayers, SECRET_FOLDER};
 pub use place::{BadPlace, BundlePlace};
 pub use placed::{PlaceFault, PlacedObject};
+pub use programs::RunningProgram;
 pub use s3_credentials::{CredentialsFault, S3Credentials, S3Settings};
 pub use s3_location::{BadLocation, S3Location};
 pub use settings::FleetSettings;
 pub use store::{
     FLEET_FOLDER, KeptRevision, RefusedRevision, RevisionRecord, RevisionStore, TriedRevision,
 };
-pub use sync::{EdgeSetup, EdgeSync, RevisionTaker, ServedCounts, SyncFault};
+pub use sync::{
+    EdgeSetup, EdgeSync, LaidRevision, RevisionTaker, ServedCounts, SyncFault, TakenBy,
+};
 pub use watch::{EdgeHost, watch_bundles};

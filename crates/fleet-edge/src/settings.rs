@@ -45,6 +45,10 @@ pub struct FleetSettings {
     /// Time between two looks at the bundles, give or take a fifth so that a fleet does not come
     /// all at once. From one second to a day. Default `30s`.
     pub poll: Option<Text<TimeSpan>>,
+    /// Takes the program itself from the fleet too, where a revision brings one (`tidegate fleet
+    /// publish --program`): it is fetched, verified, and takes this one's place without a gap.
+    /// Default false: what is installed runs.
+    pub programs: bool,
     /// State that the machines share while they run. Default: none is shared.
     pub live: Option<LiveSettings>,
     /// Database that gets the rows of all machines. Default: they stay here.

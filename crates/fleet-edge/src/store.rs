@@ -3,7 +3,7 @@
 //! `STATE/fleet/revisions/N/` holds the files of a revision, whole or not at all;
 //! `STATE/fleet/record.json` says which is in force, and is replaced as a whole. A process that is
 //! killed while it tries a revision tries it once more at its start; killed again, the one before
-//! is in force, and the edge says so.
+//! is in force, and the edge says so. Programs that come with revisions: [`crate::programs`].
 
 use durable_file::FileReplacement;
 use fleet_bundle::{ContentDigest, TrustedKeys};
@@ -29,6 +29,9 @@ pub struct KeptRevision {
     pub number: u64,
     /// Digest of its manifest as it was signed.
     pub digest: ContentDigest,
+    /// Program that this machine runs with it; none where it runs its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ContentDigest>,
 }
 
 /// A revision that is tried.
@@ -60,8 +63,14 @@ pub struct RevisionRecord {
     pub tried: Option<TriedRevision>,
     /// Refused last, unless another was taken over since.
     pub refused: Option<RefusedRevision>,
+    /// Put off, as another program has to take it over.
+    #[serde(default)]
+    pub put_off: Option<TriedRevision>,
     /// Keys that a revision in force has named, with those of the settings at that time.
     pub trust: Option<(TrustedKeys, TrustedKeys)>,
+    /// The same of the one that is tried.
+    #[serde(default)]
+    pub tried_trust: Option<(TrustedKeys, TrustedKeys)>,
 }
 
 /// The fleet's folder.
@@ -103,6 +112,10 @@ impl RevisionStore {
         }
     }
 
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The folder of a revision's files.
     pub fn files(&self, number: u64) -> PathBuf {
         self.folder.join("revisions").join(number.to_string())
@@ -130,12 +143,29 @@ impl RevisionStore {
         fs::File::open(place.parent().unwrap_or(&self.folder))?.sync_all()
     }
 
-    /// Begins to try a revision.
+    /// Begins to try a revision. `trust` are the keys that it names, with those of the settings.
     ///
     /// # Errors
     /// The record cannot be written.
-    pub fn begin(&self, revision: KeptRevision) -> io::Result<()> {
-        self.change(|record| record.tried = Some(TriedRevision { revision, tries: 1 }))
+    pub fn begin(
+        &self,
+        revision: KeptRevision,
+        trust: (TrustedKeys, TrustedKeys),
+    ) -> io::Result<()> {
+        self.change(|record| {
+            let before = record.put_off.take().filter(|it| it.revision == revision);
+            let tries = before.map_or(1, |it| it.tries);
+            record.tried = Some(TriedRevision { revision, tries });
+            record.tried_trust = Some(trust);
+        })
+    }
+
+    /// Puts off a revision that is tried, of which the starts have been counted.
+    pub(crate) fn put_off(&self) -> io::Result<()> {
+        if self.count_start()?.is_none() {
+            return Ok(());
+        }
+        self.change(|record| record.put_off = record.tried.take())
     }
 
     /// Counts a start with a revision that was being tried, and gives it; one that has failed too
@@ -157,7 +187,7 @@ impl RevisionStore {
     ///
     /// # Errors
     /// The record cannot be written.
-    pub fn confirm(&self, trust: Option<(TrustedKeys, TrustedKeys)>) -> io::Result<()> {
+    pub fn confirm(&self) -> io::Result<()> {
         self.change(|record| {
             let Some(tried) = record.tried.take() else { return };
             let before = record.in_force.replace(tried.revision);
@@ -166,8 +196,8 @@ impl RevisionStore {
                 record.before.truncate(KEPT - 1);
             }
             record.refused = None;
-            if trust.is_some() {
-                record.trust = trust;
+            if let Some(trust) = record.tried_trust.take() {
+                record.trust = Some(trust);
             }
         })?;
         self.prune()
@@ -179,7 +209,7 @@ impl RevisionStore {
     /// The record cannot be written.
     pub fn refuse(&self, revision: KeptRevision, complaints: Vec<String>) -> io::Result<()> {
         self.change(|record| {
-            record.tried = None;
+            (record.tried, record.tried_trust) = (None, None);
             record.refused = Some(RefusedRevision { revision, complaints });
         })
     }
@@ -194,13 +224,11 @@ impl RevisionStore {
     /// Removes the files of revisions that are not kept any more.
     fn prune(&self) -> io::Result<()> {
         let record = self.record()?;
-        let kept: Vec<String> = record
-            .in_force
-            .iter()
-            .chain(&record.before)
-            .chain(record.tried.as_ref().map(|it| &it.revision))
-            .map(|it| it.number.to_string())
-            .collect();
+        let tried = record.tried.iter().chain(&record.put_off).map(|it| it.revision);
+        let kept = record.in_force.iter().chain(&record.before).copied();
+        let kept: Vec<KeptRevision> = kept.chain(tried).collect();
+        self.prune_programs(&kept)?;
+        let kept: Vec<String> = kept.iter().map(|it| it.number.to_string()).collect();
         for entry in fs::read_dir(self.folder.join("revisions"))? {
             let entry = entry?;
             let name = entry.file_name();

@@ -9,17 +9,19 @@ use crate::client::BundleClient;
 use crate::identity::EdgeIdentity;
 use crate::objects;
 use crate::placed::{PlaceFault, PlacedObject};
+use crate::programs::RunningProgram;
 use crate::store::{KeptRevision, RevisionStore};
 use fleet_bundle::{
-    BundleManifest, ChunkFault, ContentDigest, ENVELOPE_BYTES_MAX, EdgeFacts, EdgeName, EdgeState,
-    EdgeStatus, EnvelopeFault, ManifestFault, PayloadKind, RevisionRefusal, RolloutStep, SealFault,
-    SignedEnvelope, SyncState, TrustedKeys,
+    BundleManifest, ChunkFault, ChunkRef, ContentDigest, ContentHasher, ENVELOPE_BYTES_MAX,
+    EdgeFacts, EdgeName, EdgeState, EdgeStatus, EnvelopeFault, ManifestFault, PayloadKind,
+    ProgramBuild, ProgramMachine, RevisionRefusal, RolloutStep, SealFault, SignedEnvelope,
+    SyncState, TrustedKeys,
 };
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of the largest chunk as it is sent: zstd adds little to what cannot be compressed.
 const CHUNK_SENT_MAX: usize = fleet_bundle::CHUNK_BYTES_MAX + (64 << 10);
@@ -34,7 +36,29 @@ pub trait RevisionTaker {
     ///
     /// # Errors
     /// The complaints.
-    fn take_over(&self, revision: u64, by: &str, why: &str) -> Result<(), Vec<String>>;
+    fn take_over(&self, revision: &LaidRevision<'_>) -> Result<TakenBy, Vec<String>>;
+}
+
+/// Revision that lies on this machine's disk.
+#[derive(Clone, Debug)]
+pub struct LaidRevision<'r> {
+    /// Number.
+    pub number: u64,
+    /// Person who published it.
+    pub by: &'r str,
+    /// Reason.
+    pub why: &'r str,
+    /// Program that is to take it over; none where this one is.
+    pub program: Option<PathBuf>,
+}
+
+/// Process that has taken a revision over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakenBy {
+    /// This one.
+    ThisProcess,
+    /// The one that follows it, which says so in the record; this one ends.
+    Successor,
 }
 
 /// Counters of the program that a status tells.
@@ -56,6 +80,8 @@ pub struct EdgeSetup {
     pub trusted: TrustedKeys,
     /// Version of the program.
     pub version: String,
+    /// The program, where this machine takes another one from its fleet.
+    pub program: Option<RunningProgram>,
 }
 
 /// An edge and its place.
@@ -97,6 +123,8 @@ pub enum SyncFault {
     Chunk(ChunkFault),
     /// A file whose chunks make another.
     File(String),
+    /// A program without a build for this machine.
+    Program(ProgramMachine),
     /// The secrets.
     Secrets(SealFault),
     /// This machine's disk.
@@ -129,7 +157,9 @@ impl EdgeSync {
         let (state, complaints) = match &outcome {
             Ok((RolloutStep::WaitForCanary, _)) => (SyncState::WaitsForCanary, Vec::new()),
             Ok(_) => (SyncState::InForce, Vec::new()),
-            Err(SyncFault::Refused(why)) => (SyncState::Refused, vec![why.to_string()]),
+            Err(why @ (SyncFault::Refused(_) | SyncFault::Program(_))) => {
+                (SyncState::Refused, vec![why.to_string()])
+            }
             Err(SyncFault::NotTaken(complaints)) => (SyncState::Refused, complaints.clone()),
             Err(why) => (SyncState::Unreached, vec![why.to_string()]),
         };
@@ -170,7 +200,9 @@ impl EdgeSync {
         let payload = payload.map_err(SyncFault::Envelope)?;
         let manifest = BundleManifest::read(&payload).map_err(SyncFault::Manifest)?;
         let digest = ContentDigest::of(&payload);
-        let offered = KeptRevision { number: manifest.revision, digest };
+        let program = self.wanted_program(&manifest);
+        let kept_program = program.as_ref().ok().and_then(|it| it.map(|it| it.digest));
+        let offered = KeptRevision { number: manifest.revision, digest, program: kept_program };
         self.progress.offered = Some(manifest.revision);
         self.progress.wanted = manifest.edge(&self.setup.name).map(|it| it.state);
         let applied = record.in_force.map(|it| (it.number, it.digest));
@@ -182,12 +214,20 @@ impl EdgeSync {
         if let Some(refused) = record.refused.filter(|it| it.revision == offered) {
             return Err(SyncFault::NotTaken(refused.complaints));
         }
+        let program = self.lay_program(program?)?;
         self.lay_aside(&manifest)?;
-        self.store.begin(offered)?;
-        match taker.take_over(manifest.revision, &manifest.by, &manifest.why) {
-            Ok(()) => {
+        self.store.begin(offered, (manifest.trust.clone(), self.setup.trusted.clone()))?;
+        let laid = LaidRevision {
+            number: manifest.revision,
+            by: &manifest.by,
+            why: &manifest.why,
+            program,
+        };
+        match taker.take_over(&laid) {
+            Ok(TakenBy::Successor) => Ok((step, offered.number)),
+            Ok(TakenBy::ThisProcess) => {
                 let chunks = manifest.chunks();
-                self.store.confirm(Some((manifest.trust, self.setup.trusted.clone())))?;
+                self.store.confirm()?;
                 // A chunk more or less is no reason to call a revision wrong that is in force.
                 let _ = self.known_chunks().and_then(|it| it.keep_only(&chunks));
                 Ok((step, offered.number))
@@ -199,6 +239,55 @@ impl EdgeSync {
         }
     }
 
+    /// The build that this machine is to run with a revision; none where it runs its own, or takes
+    /// none from its fleet.
+    fn wanted_program<'m>(
+        &self,
+        manifest: &'m BundleManifest,
+    ) -> Result<Option<&'m ProgramBuild>, SyncFault> {
+        match (&manifest.program, self.setup.program) {
+            (Some(release), Some(RunningProgram { machine, .. })) => {
+                release.build(machine).map(Some).ok_or(SyncFault::Program(machine))
+            }
+            (Some(_), None) | (None, _) => Ok(None),
+        }
+    }
+
+    /// Fetches and verifies the program of a revision; none where it runs already.
+    fn lay_program(&self, build: Option<&ProgramBuild>) -> Result<Option<PathBuf>, SyncFault> {
+        let runs = self.setup.program.map(|it| it.digest);
+        let Some(build) = build else { return Ok(None) };
+        // The one that runs is kept too, for the next start of this machine.
+        let is_running = runs == Some(build.digest);
+        let path = match self.store.program(&build.digest) {
+            Some(path) => path,
+            None => {
+                let known = self.known_chunks()?;
+                let written = self.store.write_program(&build.digest, |file| {
+                    self.write_chunks(&known, &build.chunks, file)
+                })?;
+                written.ok_or_else(|| SyncFault::File("the program".into()))?
+            }
+        };
+        Ok((!is_running).then_some(path))
+    }
+
+    /// Writes chunks one after another; the digest of all.
+    fn write_chunks(
+        &self,
+        known: &ChunkCache,
+        chunks: &[ChunkRef],
+        out: &mut File,
+    ) -> Result<ContentDigest, SyncFault> {
+        let mut whole = ContentHasher::default();
+        for chunk in chunks {
+            let content = self.chunk(known, &chunk.digest, chunk.size)?;
+            whole.update(&content);
+            out.write_all(&content)?;
+        }
+        Ok(whole.finish())
+    }
+
     /// Fetches and verifies every file of a revision, and puts them in their place together.
     fn lay_aside(&self, manifest: &BundleManifest) -> Result<(), SyncFault> {
         self.store.make()?;
@@ -208,13 +297,7 @@ impl EdgeSync {
             let path = draft.join(file.path.as_path());
             fs::create_dir_all(path.parent().unwrap_or(&draft))?;
             let mut out = File::create_new(&path)?;
-            let mut whole = fleet_bundle::ContentHasher::default();
-            for chunk in &file.chunks {
-                let content = self.chunk(&known, &chunk.digest, chunk.size)?;
-                whole.update(&content);
-                out.write_all(&content)?;
-            }
-            if whole.finish() != file.digest {
+            if self.write_chunks(&known, &file.chunks, &mut out)? != file.digest {
                 return Err(SyncFault::File(file.path.to_string()));
             }
             out.sync_all()?;
@@ -329,6 +412,9 @@ impl fmt::Display for SyncFault {
             Self::ChunkMissing(digest) => write!(f, "a part of the bundle is not there: {digest}"),
             Self::Chunk(why) => write!(f, "a part of the bundle is not believed: {why}"),
             Self::File(path) => write!(f, "the parts of {path} make another file"),
+            Self::Program(machine) => {
+                write!(f, "the revision has no program for {machine}, which this machine is")
+            }
             Self::Secrets(why) => write!(f, "the secrets: {why}"),
             Self::Disk(why) => write!(f, "the state folder: {why}"),
             Self::NotTaken(complaints) => f.write_str(&complaints.join("\n")),

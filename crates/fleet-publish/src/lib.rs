@@ -13,6 +13,6 @@ mod source_files;
 pub use fleet_file::{
     EdgeInvitation, EdgeRecord, FLEET_FILE, FleetFile, FleetFileFault, FleetFolder,
 };
-pub use publication::{PublishFault, RevisionNote, RolloutChoice};
+pub use publication::{ProgramChoice, PublishFault, RevisionNote, RolloutChoice};
 pub use publisher::{FleetPublisher, PublishedRevision, RepublishedFiles};
 pub use source_files::{SourceFault, SourceFiles};

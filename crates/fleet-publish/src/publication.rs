@@ -2,11 +2,12 @@
 
 use crate::fleet_file::FleetFileFault;
 use crate::source_files::SourceFault;
-use fleet_bundle::{BundlePath, CanaryShare, EnvelopeFault, ManifestFault, SealFault};
+use fleet_bundle::{CanaryShare, EnvelopeFault, ManifestFault, SealFault};
 use fleet_edge::PlaceFault;
 use fleet_view::ReadFault;
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 
 /// Person, reason and order of one publication.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +22,20 @@ pub struct RevisionNote {
     pub not_after: Option<u64>,
     /// Edges that go first.
     pub rollout: RolloutChoice,
+    /// Program that edges run.
+    pub program: ProgramChoice,
+}
+
+/// Program of a revision.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ProgramChoice {
+    /// That of the revision before.
+    #[default]
+    AsBefore,
+    /// Whatever each edge has installed.
+    Installed,
+    /// The one of which these files are builds.
+    Builds(Vec<PathBuf>),
 }
 
 /// Order of a roll-out.
@@ -59,7 +74,9 @@ pub enum PublishFault {
     /// The newest revision has no canary.
     NoCanary(u64),
     /// A file that a revision had is not at the place any more.
-    Gone(BundlePath),
+    Gone(String),
+    /// A file that is no program for edges.
+    Program(PathBuf, String),
     /// This machine.
     System(io::Error),
 }
@@ -81,6 +98,7 @@ impl fmt::Display for PublishFault {
             }
             Self::NoCanary(number) => write!(f, "revision {number} is for all edges already"),
             Self::Gone(path) => write!(f, "{path} is not there any more, as it was published"),
+            Self::Program(file, why) => write!(f, "{}: {why}", file.display()),
             Self::System(why) => why.fmt(f),
         }
     }

@@ -2,15 +2,18 @@
 //! last.
 
 use crate::fleet_file::FleetFolder;
-use crate::publication::{PublishFault, RevisionNote, RolloutChoice};
+use crate::publication::{ProgramChoice, PublishFault, RevisionNote, RolloutChoice};
 use crate::source_files::SourceFiles;
 use fleet_bundle::{
     BundleFile, BundleManifest, CanaryShare, ChunkRef, ContentDigest, ENVELOPE_BYTES_MAX,
-    EdgeEntry, EdgeState, EdgeStatus, EnrolmentRequest, EnvelopeFault, FORMAT, PayloadKind,
-    PublisherKey, STATUS_BYTES_MAX, SealedSecrets, SignedEnvelope, split,
+    EdgeEntry, EdgeState, EdgeStatus, EnrolmentRequest, EnvelopeFault, FORMAT, PROGRAM_BYTES_MAX,
+    PayloadKind, ProgramBuild, ProgramMark, ProgramRelease, PublisherKey, STATUS_BYTES_MAX,
+    SealedSecrets, SignedEnvelope, split,
 };
 use fleet_edge::{BundleClient, PlacedObject, objects};
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
 
 /// Bytes of the largest file of a bundle.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -45,6 +48,7 @@ struct RevisionDraft {
     before: Option<(u64, ContentDigest)>,
     canary: Option<CanaryShare>,
     rolls_back_to: Option<u64>,
+    program: Option<ProgramRelease>,
 }
 
 /// Files of a manifest with what sending them took.
@@ -96,13 +100,19 @@ impl FleetPublisher {
         key: &PublisherKey,
     ) -> Result<PublishedRevision, PublishFault> {
         let latest = self.latest()?;
-        let sent = self.send_files(source, latest.as_ref().map(|(latest, _)| latest))?;
+        let mut known = latest.as_ref().map_or_else(BTreeSet::new, |(latest, _)| latest.chunks());
+        let mut sent = self.send_files(source, &mut known)?;
+        let program = match &publication.program {
+            ProgramChoice::AsBefore => latest.as_ref().and_then(|(it, _)| it.program.clone()),
+            ProgramChoice::Installed => None,
+            ProgramChoice::Builds(files) => Some(self.send_builds(files, &mut known, &mut sent)?),
+        };
         let canary = match &publication.rollout {
             RolloutChoice::All => None,
             RolloutChoice::Canary(share) => Some(share.clone()),
         };
         let before = latest.map(|(latest, digest)| (latest.revision, digest));
-        let draft = RevisionDraft { sent, before, canary, rolls_back_to: None };
+        let draft = RevisionDraft { sent, before, canary, rolls_back_to: None, program };
         self.put(draft, &source.secrets, publication, key)
     }
 
@@ -120,31 +130,43 @@ impl FleetPublisher {
         let (latest, digest) = self.latest()?.ok_or(PublishFault::Nothing)?;
         let before = Some((latest.revision, digest));
         let source = SourceFiles::gather(&self.folder.path)?;
-        let (manifest, canary) = match of {
-            RepublishedFiles::Promoted if latest.canary.is_none() => {
+        // Later waves have the edges of those before.
+        let since = latest.canary.as_ref().map(|it| it.since.unwrap_or(latest.revision));
+        let (manifest, canary, rolls_back_to) = match of {
+            RepublishedFiles::Promoted | RepublishedFiles::NextWave(_) if since.is_none() => {
                 return Err(PublishFault::NoCanary(latest.revision));
             }
-            RepublishedFiles::Promoted => (latest, None),
-            RepublishedFiles::Earlier(number) => (self.revision(number)?, None),
+            RepublishedFiles::Promoted => (latest, None, None),
+            RepublishedFiles::NextWave(share) => {
+                let wave = CanaryShare { since, ..share };
+                (latest, Some(wave), None)
+            }
+            RepublishedFiles::Earlier(number) => (self.revision(number)?, None, Some(number)),
             RepublishedFiles::SameFiles => {
-                let canary = latest.canary.clone();
-                (latest, canary)
+                let canary = latest.canary.clone().map(|it| CanaryShare { since, ..it });
+                (latest, canary, None)
             }
         };
-        let rolls_back_to = match of {
-            RepublishedFiles::Earlier(number) => Some(number),
-            RepublishedFiles::Promoted | RepublishedFiles::SameFiles => None,
-        };
-        for file in &manifest.files {
-            for chunk in &file.chunks {
+        self.check_there(&manifest)?;
+        let sent = SentFiles { files: manifest.files, sent: 0, bytes: 0 };
+        let program = manifest.program;
+        let draft = RevisionDraft { sent, before, canary, rolls_back_to, program };
+        self.put(draft, &source.secrets, publication, key)
+    }
+
+    /// Everything that a manifest names lies at its place.
+    fn check_there(&self, manifest: &BundleManifest) -> Result<(), PublishFault> {
+        let files = manifest.files.iter().map(|file| (file.path.to_string(), &file.chunks));
+        let builds = manifest.program.iter().flat_map(|release| &release.builds);
+        let builds = builds.map(|it| (format!("the program for {}", it.machine), &it.chunks));
+        for (what, chunks) in files.chain(builds) {
+            for chunk in chunks {
                 if !self.client.has(&objects::chunk(&chunk.digest))? {
-                    return Err(PublishFault::Gone(file.path.clone()));
+                    return Err(PublishFault::Gone(what));
                 }
             }
         }
-        let sent = SentFiles { files: manifest.files, sent: 0, bytes: 0 };
-        let draft = RevisionDraft { sent, before, canary, rolls_back_to };
-        self.put(draft, &source.secrets, publication, key)
+        Ok(())
     }
 
     /// Adds a signature to the revision that waits for it.
@@ -215,9 +237,8 @@ impl FleetPublisher {
     fn send_files(
         &self,
         source: &SourceFiles,
-        latest: Option<&BundleManifest>,
+        known: &mut BTreeSet<ContentDigest>,
     ) -> Result<SentFiles, PublishFault> {
-        let mut known = latest.map_or_else(BTreeSet::new, BundleManifest::chunks);
         let mut sent = SentFiles { files: Vec::new(), sent: 0, bytes: 0 };
         for path in &source.open {
             let content = source.read(path)?;
@@ -225,21 +246,60 @@ impl FleetPublisher {
                 let fault = fleet_bundle::ManifestFault::TooMuch("bytes of one file");
                 return Err(PublishFault::Manifest(fault));
             }
-            let mut chunks = Vec::new();
-            split::<PublishFault>(&content, |chunk| {
-                let object = objects::chunk(&chunk.digest);
-                if known.insert(chunk.digest) && !self.client.has(&object)? {
-                    self.client.put(&object, &chunk.bytes)?;
-                    sent.sent += 1;
-                    sent.bytes += chunk.bytes.len() as u64;
-                }
-                chunks.push(ChunkRef { digest: chunk.digest, size: chunk.size });
-                Ok(())
-            })?;
+            let chunks = self.send_chunks(&content, known, &mut sent)?;
             let (digest, size) = (ContentDigest::of(&content), content.len() as u64);
             sent.files.push(BundleFile { path: path.clone(), size, digest, chunks });
         }
         Ok(sent)
+    }
+
+    /// Sends what is not there yet of some content.
+    fn send_chunks(
+        &self,
+        content: &[u8],
+        known: &mut BTreeSet<ContentDigest>,
+        sent: &mut SentFiles,
+    ) -> Result<Vec<ChunkRef>, PublishFault> {
+        let mut chunks = Vec::new();
+        split::<PublishFault>(content, |chunk| {
+            let object = objects::chunk(&chunk.digest);
+            if known.insert(chunk.digest) && !self.client.has(&object)? {
+                self.client.put(&object, &chunk.bytes)?;
+                sent.sent += 1;
+                sent.bytes += chunk.bytes.len() as u64;
+            }
+            chunks.push(ChunkRef { digest: chunk.digest, size: chunk.size });
+            Ok(())
+        })?;
+        Ok(chunks)
+    }
+
+    /// Sends the builds of a release, which say themselves what they are.
+    fn send_builds(
+        &self,
+        files: &[PathBuf],
+        known: &mut BTreeSet<ContentDigest>,
+        sent: &mut SentFiles,
+    ) -> Result<ProgramRelease, PublishFault> {
+        let mut release = None;
+        for file in files {
+            let fault = |why: String| PublishFault::Program(file.clone(), why);
+            let size = fs::metadata(file).map_err(|why| fault(why.to_string()))?.len();
+            if size > PROGRAM_BYTES_MAX {
+                return Err(fault(format!("it has more than {PROGRAM_BYTES_MAX} bytes")));
+            }
+            let content = fs::read(file).map_err(|why| fault(why.to_string()))?;
+            let mark = ProgramMark::read(&content).map_err(|why| fault(why.to_string()))?;
+            let build = ProgramBuild {
+                machine: mark.machine,
+                size: content.len() as u64,
+                digest: ContentDigest::of(&content),
+                chunks: self.send_chunks(&content, known, sent)?,
+            };
+            let joined = ProgramRelease::join(release, &mark.version, build);
+            release = Some(joined.map_err(|why| fault(why.to_string()))?);
+        }
+        release.ok_or(PublishFault::Nothing)
     }
 
     /// Signs a manifest of these files and puts it at its place.
@@ -251,7 +311,7 @@ impl FleetPublisher {
         key: &PublisherKey,
     ) -> Result<PublishedRevision, PublishFault> {
         self.check_key(key)?;
-        let RevisionDraft { sent, before, canary, rolls_back_to } = draft;
+        let RevisionDraft { sent, before, canary, rolls_back_to, program } = draft;
         let revision = before.map_or(1, |(revision, _)| revision + 1);
         if self.client.has(&objects::revision(revision))? {
             return Err(PublishFault::Overtaken(revision));
@@ -270,6 +330,7 @@ impl FleetPublisher {
             trust: self.folder.trusted()?,
             edges: self.sealed_entries(secrets)?,
             files: sent.files,
+            program,
         };
         manifest.check().map_err(PublishFault::Manifest)?;
         let envelope = SignedEnvelope::sign(PayloadKind::Manifest, &manifest.to_json(), key);
@@ -321,10 +382,12 @@ impl FleetPublisher {
 }
 
 /// Files that are published again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RepublishedFiles {
     /// Files of the newest revision, which so far is for its canaries alone.
     Promoted,
+    /// The same for more edges, not yet for all.
+    NextWave(CanaryShare),
     /// Files of an earlier revision.
     Earlier(u64),
     /// Files of the newest one, with other edges.

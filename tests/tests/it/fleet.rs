@@ -9,15 +9,15 @@ use tidegate_tests::tidegate::{Tidegate, run};
 use tidegate_tests::wait;
 
 /// A fleet's folder, its key, and where its bundles lie.
-struct Fleet {
-    scratch: Scratch,
-    place: String,
-    key: String,
+pub(crate) struct Fleet {
+    pub(crate) scratch: Scratch,
+    pub(crate) place: String,
+    pub(crate) key: String,
 }
 
 impl Fleet {
     /// One whose bundles lie in a folder.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let scratch = Scratch::new();
         let place = scratch.path().join("bundles").display().to_string();
         Self::at(scratch, place)
@@ -30,11 +30,11 @@ impl Fleet {
         fleet
     }
 
-    fn folder(&self) -> String {
+    pub(crate) fn folder(&self) -> String {
         self.scratch.path().join("home").display().to_string()
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         self.scratch.write(&format!("home/{name}"), text);
     }
 
@@ -49,24 +49,24 @@ impl Fleet {
     }
 
     /// Runs `tidegate fleet` with these words, which must succeed; what it said.
-    fn tell(words: &[&str]) -> String {
+    pub(crate) fn tell(words: &[&str]) -> String {
         let (said, is_fine) = Self::try_tell(words);
         assert!(is_fine, "{words:?}: {said}");
         said
     }
 
-    fn try_tell(words: &[&str]) -> (String, bool) {
+    pub(crate) fn try_tell(words: &[&str]) -> (String, bool) {
         let out = run(&[&["fleet"], words].concat());
         let said = [out.stdout, out.stderr].concat();
         (String::from_utf8(said).unwrap(), out.status.success())
     }
 
-    fn publish(&self, more: &[&str]) -> String {
+    pub(crate) fn publish(&self, more: &[&str]) -> String {
         Self::tell(&[&["publish", &self.folder(), "--key", &self.key], more].concat())
     }
 
     /// A command that signs.
-    fn signed(&self, word: &str, more: &[&str]) -> String {
+    pub(crate) fn signed(&self, word: &str, more: &[&str]) -> String {
         Self::tell(&[&[word, &self.folder(), "--key", &self.key], more].concat())
     }
 
@@ -83,7 +83,7 @@ impl Fleet {
         Tidegate::start(&self.own_file(name, more))
     }
 
-    fn own_file(&self, name: &str, more: &str) -> String {
+    pub(crate) fn own_file(&self, name: &str, more: &str) -> String {
         let (place, key) = (&self.place, self.public_key());
         format!(
             "admin: {{ listen: \"127.0.0.1:0\" }}\nfleet:\n  name: {name}\n  bundles: \"{place}\"\n  \
@@ -93,33 +93,33 @@ impl Fleet {
 }
 
 /// A configuration that blocks one name at an address.
-fn blocking(name: &str, dns: SocketAddr) -> String {
+pub(crate) fn blocking(name: &str, dns: SocketAddr) -> String {
     format!(
         "policy: {{ lists: [{{ name: ads, path: lists/ads.txt }}, {{ name: one, rules: [\"||{name}^\"] }}] }}\n\
          dns: {{ listen: [\"udp://{dns}\"], upstreams: [\"udp://127.0.0.1:9\"], timeout: 100ms }}\n"
     )
 }
 
-fn free() -> SocketAddr {
+pub(crate) fn free() -> SocketAddr {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-fn is_blocked(dns: SocketAddr, name: &str) -> Option<()> {
+pub(crate) fn is_blocked(dns: SocketAddr, name: &str) -> Option<()> {
     dig(dns, &["+tries=1", "+time=1", name]).contains("EDE: 15").then_some(())
 }
 
 /// The revision in force on a machine, by its own record.
-fn in_force(edge: &Tidegate) -> Option<u64> {
+pub(crate) fn in_force(edge: &Tidegate) -> Option<u64> {
     record(edge)["in_force"]["number"].as_u64()
 }
 
-fn record(edge: &Tidegate) -> serde_json::Value {
+pub(crate) fn record(edge: &Tidegate) -> serde_json::Value {
     let text = std::fs::read(edge.state().join("fleet/record.json"));
     text.map_or(serde_json::Value::Null, |text| serde_json::from_slice(&text).unwrap())
 }
 
 /// Waits until the machine has said something.
-fn until_said(edge: &Tidegate, what: &str) {
+pub(crate) fn until_said(edge: &Tidegate, what: &str) {
     loop {
         let line = edge.output.recv_timeout(wait::DEADLINE);
         if line.unwrap_or_else(|_| panic!("never said: {what}")).contains(what) {
@@ -128,7 +128,7 @@ fn until_said(edge: &Tidegate, what: &str) {
     }
 }
 
-fn until_in_force(edge: &Tidegate, revision: u64) {
+pub(crate) fn until_in_force(edge: &Tidegate, revision: u64) {
     wait::until("the revision to be in force", || (in_force(edge)? == revision).then_some(()));
 }
 

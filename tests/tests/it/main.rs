@@ -36,6 +36,7 @@ mod fleet;
 mod fleet_live;
 mod fleet_live_cache;
 mod fleet_questions;
+mod fleet_programs;
 mod fleet_rows;
 mod fleet_s3;
 mod found_configuration;

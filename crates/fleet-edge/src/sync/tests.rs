@@ -6,8 +6,8 @@ use super::*;
 use crate::layers::RevisionLayers;
 use crate::place::BundlePlace;
 use fleet_bundle::{
-    BundleFile, BundlePath, CanaryShare, ChunkRef, EdgeEntry, FORMAT, PublisherKey, SealedSecrets,
-    split,
+    BundleFile, BundlePath, CanaryShare, ChunkRef, EdgeEntry, FORMAT, ProgramBuild, ProgramMachine,
+    ProgramRelease, PublisherKey, SealedSecrets, split,
 };
 use origins::Dialer;
 use resolver::{Resolver, ResolverSettings};
@@ -41,6 +41,10 @@ impl Bench {
     }
 
     fn edge(&self) -> EdgeSync {
+        self.edge_running(None)
+    }
+
+    fn edge_running(&self, program: Option<RunningProgram>) -> EdgeSync {
         let tls = ClientTls::new();
         let resolver = Resolver::start(&ResolverSettings::default(), tls.clone()).unwrap();
         let place = BundlePlace::Folder(self.folder.join("place"));
@@ -49,6 +53,7 @@ impl Bench {
             labels: BTreeMap::from([("site".to_owned(), "here".to_owned())]),
             trusted: self.trusted(),
             version: "1".into(),
+            program,
         };
         let store = self.store();
         let identity = EdgeIdentity::open(store.make().unwrap()).unwrap();
@@ -86,6 +91,7 @@ impl Bench {
             trust: self.trusted(),
             edges: Vec::new(),
             files: vec![file],
+            program: None,
         }
     }
 
@@ -113,12 +119,18 @@ impl Drop for Bench {
 struct Program {
     refused: Vec<u64>,
     taken: RefCell<Vec<u64>>,
+    programs: RefCell<Vec<PathBuf>>,
 }
 
 impl RevisionTaker for Program {
-    fn take_over(&self, revision: u64, _: &str, _: &str) -> Result<(), Vec<String>> {
-        self.taken.borrow_mut().push(revision);
-        if self.refused.contains(&revision) { Err(vec!["no".into()]) } else { Ok(()) }
+    fn take_over(&self, revision: &LaidRevision<'_>) -> Result<TakenBy, Vec<String>> {
+        self.taken.borrow_mut().push(revision.number);
+        self.programs.borrow_mut().extend(revision.program.clone());
+        match revision.program {
+            _ if self.refused.contains(&revision.number) => Err(vec!["no".into()]),
+            Some(_) => Ok(TakenBy::Successor),
+            None => Ok(TakenBy::ThisProcess),
+        }
     }
 }
 
@@ -169,8 +181,8 @@ fn what_ends_the_process_twice_gives_way_to_the_revision_before() {
     bench.publish(&bench.manifest(1, "a"));
     edge.look(NOW, &program).unwrap();
     let store = bench.store();
-    let bad = KeptRevision { number: 2, digest: ContentDigest::of(b"2") };
-    store.begin(bad).unwrap();
+    let bad = KeptRevision { number: 2, digest: ContentDigest::of(b"2"), program: None };
+    store.begin(bad, (bench.trusted(), bench.trusted())).unwrap();
     // Killed; the next start tries it again.
     store.count_start().unwrap();
     assert_eq!(store.record().unwrap().chosen(), Some(bad));
@@ -191,12 +203,11 @@ fn time_keys_and_shares_decide_who_takes_a_revision_over() {
     assert!(matches!(why, SyncFault::Refused(RevisionRefusal::Expired(NOW))), "{why}");
     // A machine whose clock is an hour slow still takes it.
     assert_eq!(edge.look(NOW - 3600, &program).unwrap().0, RolloutStep::TakeOver);
-    let other =
-        CanaryShare { percent: 0, labels: BTreeMap::from([("site".into(), "there".into())]) };
+    let other = share_of("there");
     bench.publish(&BundleManifest { canary: Some(other), ..bench.manifest(2, "b") });
     assert_eq!(edge.look(NOW, &program).unwrap(), (RolloutStep::WaitForCanary, 2));
     assert_eq!(edge.look(NOW, &program).unwrap(), (RolloutStep::WaitForCanary, 2));
-    let ours = CanaryShare { percent: 0, labels: BTreeMap::from([("site".into(), "here".into())]) };
+    let ours = share_of("here");
     let next = PublisherKey::generate().unwrap();
     let trust = TrustedKeys { keys: vec![next.public()], signatures: 1 };
     bench.publish(&BundleManifest { canary: Some(ours), trust, ..bench.manifest(3, "c") });
@@ -257,4 +268,90 @@ fn secrets_are_opened_here_and_parts_are_fetched_once() {
     assert_eq!((read.requests, read.applied, read.offered), (3, Some(2), Some(3)));
     let other = PublisherKey::generate().unwrap().public();
     assert!(EdgeStatus::read(&status, &entry.name, &other).is_err());
+}
+
+fn share_of(site: &str) -> CanaryShare {
+    CanaryShare { percent: 0, labels: BTreeMap::from([("site".into(), site.into())]), since: None }
+}
+
+/// A manifest with a program of these bytes for this machine.
+fn with_program(bench: &Bench, manifest: BundleManifest, bytes: &[u8]) -> BundleManifest {
+    let mut chunks = Vec::new();
+    split::<io::Error>(bytes, |chunk| {
+        let path = bench.folder.join("place").join(objects::chunk(&chunk.digest));
+        fs::write(path, &chunk.bytes)?;
+        chunks.push(ChunkRef { digest: chunk.digest, size: chunk.size });
+        Ok(())
+    })
+    .unwrap();
+    let machine = ProgramMachine::own().unwrap();
+    let digest = ContentDigest::of(bytes);
+    let build = ProgramBuild { machine, size: bytes.len() as u64, digest, chunks };
+    let program = Some(ProgramRelease { version: "2".into(), builds: vec![build] });
+    BundleManifest { program, ..manifest }
+}
+
+#[test]
+fn a_program_is_laid_aside_whole_and_the_next_process_says_that_it_runs() {
+    let bench = Bench::new("program");
+    let machine = ProgramMachine::own().unwrap();
+    let runs = RunningProgram { digest: ContentDigest::of(b"old"), machine };
+    let (mut edge, program) = (bench.edge_running(Some(runs)), Program::default());
+    bench.publish(&with_program(&bench, bench.manifest(1, "a"), b"new"));
+    assert_eq!(edge.look(NOW, &program).unwrap(), (RolloutStep::TakeOver, 1));
+    let store = bench.store();
+    let path = program.programs.borrow()[0].clone();
+    assert_eq!(fs::read(&path).unwrap(), b"new");
+    // Power is cut before the next process says so: the old one starts, and the revision is taken
+    // over again.
+    assert_eq!(store.program_at_start(&runs).unwrap(), None);
+    assert_eq!(store.record().unwrap().chosen(), None);
+    let mut edge = bench.edge_running(Some(runs));
+    assert_eq!(edge.look(NOW, &program).unwrap(), (RolloutStep::TakeOver, 1));
+    store.confirm().unwrap();
+    assert_eq!(store.program_at_start(&runs).unwrap(), Some(path.clone()));
+    let other = RunningProgram { digest: ContentDigest::of(b"new"), machine };
+    assert_eq!(store.program_at_start(&other).unwrap(), None);
+    // One that is spoilt is never started.
+    fs::write(&path, b"bad").unwrap();
+    assert!(store.program_at_start(&runs).is_err());
+}
+
+#[test]
+fn a_program_that_ends_the_machine_twice_is_refused_and_the_one_in_force_stays() {
+    let bench = Bench::new("program-killed");
+    let machine = ProgramMachine::own().unwrap();
+    let runs = RunningProgram { digest: ContentDigest::of(b"old"), machine };
+    let program = Program::default();
+    bench.publish(&with_program(&bench, bench.manifest(1, "a"), b"new"));
+    for _ in 0..2 {
+        bench.edge_running(Some(runs)).look(NOW, &program).unwrap();
+        assert_eq!(bench.store().program_at_start(&runs).unwrap(), None);
+    }
+    let mut edge = bench.edge_running(Some(runs));
+    assert!(matches!(edge.look(NOW, &program), Err(SyncFault::NotTaken(_))));
+    // The next revision has its own program, and what is not kept goes.
+    bench.publish(&with_program(&bench, bench.manifest(2, "b"), b"newer"));
+    edge.look(NOW, &program).unwrap();
+    bench.store().confirm().unwrap();
+    let programs = fs::read_dir(bench.folder.join("state/fleet/programs")).unwrap();
+    assert_eq!(programs.count(), 1);
+}
+
+#[test]
+fn a_machine_that_takes_no_programs_takes_the_files_and_another_kind_refuses() {
+    let bench = Bench::new("program-none");
+    let (mut edge, program) = (bench.edge(), Program::default());
+    let manifest = with_program(&bench, bench.manifest(1, "a"), b"new");
+    bench.publish(&manifest);
+    assert_eq!(edge.look(NOW, &program).unwrap(), (RolloutStep::TakeOver, 1));
+    assert!(program.programs.borrow().is_empty());
+    let other = match ProgramMachine::own().unwrap() {
+        ProgramMachine::X86_64 => ProgramMachine::Aarch64,
+        ProgramMachine::Aarch64 => ProgramMachine::X86_64,
+    };
+    let runs = RunningProgram { digest: ContentDigest::of(b"old"), machine: other };
+    let mut edge = bench.edge_running(Some(runs));
+    bench.publish(&BundleManifest { revision: 2, ..manifest });
+    assert!(matches!(edge.look(NOW, &program), Err(SyncFault::Program(_))));
 }

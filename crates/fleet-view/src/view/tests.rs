@@ -85,6 +85,7 @@ impl Bench {
             trust: self.trusted(),
             edges: self.edges.iter().map(|(entry, _)| entry.clone()).collect(),
             files: Vec::new(),
+            program: None,
         };
         let signed = SignedEnvelope::sign(PayloadKind::Manifest, &manifest.to_json(), key);
         for object in [objects::revision(revision), objects::LATEST.to_owned()] {
@@ -133,7 +134,7 @@ fn word<'w>(told: &'w FleetRevisions, edge: &str) -> &'w FleetEdgeStatus {
 fn revisions_and_words_are_those_that_are_signed() {
     let bench = Bench::new("signed");
     bench.publish(1, None);
-    let share = CanaryShare { percent: 0, labels: bench.edges[1].0.labels.clone() };
+    let share = CanaryShare { percent: 0, labels: bench.edges[1].0.labels.clone(), since: None };
     bench.publish(2, Some(share));
     bench.tell(1, SyncState::Refused, |it| it.complaints = vec!["the port is taken".into()]);
     // Somebody speaks for another edge.

@@ -5,14 +5,15 @@
 //! reads the same one; what the reload refuses is no longer chosen, and what ran runs on. Nothing
 //! here is on the way of a request.
 
-use super::RunningApp;
+use super::{RunningApp, fleet_program};
 use crate::cli::{CommandFailure, CommandSetup, ExitReason};
 use admin::ChangeAuthor;
 use config::Plan;
 use fleet_bundle::{EdgeName, EdgeState, EdgeStatus};
 use fleet_edge::{
     BundleClient, BundlePlace, EdgeHost, EdgeIdentity, EdgeSetup, EdgeSync, FleetSettings,
-    RevisionStore, RevisionTaker, ServedCounts, watch_bundles,
+    LaidRevision, RevisionStore, RevisionTaker, RunningProgram, ServedCounts, TakenBy,
+    watch_bundles,
 };
 use fleet_view::{FleetView, ViewSetup};
 use ledger::ReportRange;
@@ -53,7 +54,12 @@ pub(super) fn plan_at_start(setup: &CommandSetup) -> Result<Plan, CommandFailure
     if own.file.fleet.as_ref().is_none_or(|it| it.bundles.is_none()) {
         return setup.with_layers(own);
     }
+    fleet_program::become_chosen(setup, &own)?;
     let store = RevisionStore::of(&setup.state_dir(&own));
+    if fleet_program::is_successor() {
+        // Whoever began this one sees to what it refuses.
+        return setup.with_layers(own);
+    }
     let failed = |why: std::io::Error| {
         let message = format!("the record of the fleet's revisions: {why}");
         CommandFailure::new(ExitReason::NotStarted, message)
@@ -71,21 +77,25 @@ pub(super) fn plan_at_start(setup: &CommandSetup) -> Result<Plan, CommandFailure
 
 impl RunningApp {
     /// Begins to look for bundles, where the configuration says where they lie.
-    pub(super) fn join_fleet(self: &Arc<Self>) {
+    pub(super) fn join_fleet(self: &Arc<Self>, started_as: u32) {
         let plan = self.plan();
         let Some(fleet) = plan.file.fleet.clone().filter(|it| it.bundles.is_some()) else { return };
         let store = RevisionStore::of(self.state.path());
         // The doors are open: what was tried has come up.
         let confirmed = store.record().and_then(|record| match record.tried {
-            Some(_) => store.confirm(None),
+            Some(_) => store.confirm(),
             None => Ok(()),
         });
         if let Err(why) = confirmed {
             log::error!(target: "fleet", "the record of revisions cannot be written: {why}");
         }
+        let program = fleet_program::running(&plan, started_as).unwrap_or_else(|why| {
+            self.note_problem(why);
+            None
+        });
         let app = Arc::clone(self);
         let begun = std::thread::Builder::new().name("fleet".into()).spawn(move || {
-            if let Err(why) = app.look_for_bundles(&fleet, store) {
+            if let Err(why) = app.look_for_bundles(&fleet, store, program) {
                 let told = format!("this machine is no part of its fleet: {why}");
                 log::error!(target: "fleet", "{told}");
                 app.note_problem(told);
@@ -101,6 +111,7 @@ impl RunningApp {
         self: &Arc<Self>,
         fleet: &FleetSettings,
         store: RevisionStore,
+        program: Option<RunningProgram>,
     ) -> Result<(), Box<dyn std::error::Error>> {
         let name = EdgeName::parse(&edge_name(fleet));
         let name = name.map_err(|_| "its host name is no name of an edge: set fleet.name")?;
@@ -124,6 +135,7 @@ impl RunningApp {
             labels: fleet.labels.clone(),
             trusted: fleet.trusted(),
             version: env!("CARGO_PKG_VERSION").into(),
+            program,
         };
         let sync = EdgeSync::new(setup, identity, store, client);
         watch_bundles(sync, fleet.poll(), &RunningEdge(self));
@@ -135,13 +147,16 @@ impl RunningApp {
 struct RunningEdge<'a>(&'a Arc<RunningApp>);
 
 impl RevisionTaker for RunningEdge<'_> {
-    fn take_over(&self, revision: u64, by: &str, why: &str) -> Result<(), Vec<String>> {
+    fn take_over(&self, laid: &LaidRevision<'_>) -> Result<TakenBy, Vec<String>> {
         let _turn = self.0.editing_turn();
-        let named = format!("revision {revision} of the fleet");
-        let why = if why.is_empty() { named } else { format!("{named}: {why}") };
-        let who = if by.is_empty() { "fleet".into() } else { by.to_owned() };
+        if let Some(program) = &laid.program {
+            return self.0.give_way(laid, program);
+        }
+        let named = format!("revision {} of the fleet", laid.number);
+        let why = if laid.why.is_empty() { named } else { format!("{named}: {}", laid.why) };
+        let who = if laid.by.is_empty() { "fleet".into() } else { laid.by.to_owned() };
         let author = ChangeAuthor { who, from: None, why };
-        self.0.reload_as(&author).map(drop)
+        self.0.reload_as(&author).map(|_| TakenBy::ThisProcess)
     }
 }
 

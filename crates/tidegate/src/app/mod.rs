@@ -21,6 +21,7 @@ mod effective;
 mod first_run;
 mod fleet;
 pub(crate) mod fleet_live;
+mod fleet_program;
 mod fleet_rows;
 pub(crate) mod folders;
 mod greeting;
@@ -229,7 +230,7 @@ fn run_to_end(setup: &CommandSetup) -> Result<(), CommandFailure> {
         app.follow_standard_error();
     }
     service_manager::tell(ServiceNews::Ready);
-    app.join_fleet();
+    app.join_fleet(started_as);
     app.await_successor(started_as);
     runtime.block_on(until_end(&app, signals));
     Ok(())
