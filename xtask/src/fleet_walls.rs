@@ -19,8 +19,8 @@ pub(crate) const FLEET_LIVE: Wall = system(
 pub(crate) const FLEET_CACHE: Wall = system(
     "fleet-cache",
     "crates/fleet-cache",
-    &["vocab", "transport", "resolver", "fleet-live"],
-    &[HTTP, LOGGING],
+    &["vocab", "transport", "resolver", "http-freshness", "http-cache", "fleet-live"],
+    &[LOGGING],
 );
 
 /// Sealing is its library's own.

@@ -50,7 +50,7 @@ impl AccessLogEntry<'_> {
     pub(crate) const fn cache_status(&self) -> &'static str {
         match self.caching.outcome {
             CacheUse::NotAsked => "",
-            CacheUse::Hit | CacheUse::Collapsed => "HIT",
+            CacheUse::Hit | CacheUse::Collapsed | CacheUse::Fleet => "HIT",
             CacheUse::MaxStale
             | CacheUse::IfError
             | CacheUse::Unreachable

@@ -1,16 +1,17 @@
 //! Cache that machines share, as the resolver asks it: within two milliseconds, or not at all.
 
+use crate::counted_looks::{CacheCounts, CountedLooks};
 use crate::purge_floor::PurgeFloor;
 use crate::sealed_answer::{AnswerSeal, SealedAnswer};
 use fleet_live::{LiveCache, LiveSettings, PurgeMark, ValueTold};
 use resolver::{SecondLevelAnswer, SecondLevelCache, SecondLevelKey, SecondLevelLook, wire_of};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use vocab::{DomainName, Now};
 
-/// Time for which a question waits for it.
-const BUDGET: Duration = Duration::from_millis(2);
+/// Time for which a question or a request waits for it.
+pub(crate) const BUDGET: Duration = Duration::from_millis(2);
 
 /// Cache that machines share.
 pub struct FleetCache(Arc<CacheCore>);
@@ -22,56 +23,17 @@ struct CacheCore {
     counts: CountedLooks,
 }
 
-#[derive(Default)]
-struct CountedLooks {
-    hits: AtomicU64,
-    misses: AtomicU64,
-    late: AtomicU64,
-    refused: AtomicU64,
-    told: AtomicU64,
-    dropped: AtomicU64,
-}
-
-/// Counts since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CacheCounts {
-    /// Questions that it answered.
-    pub hits: u64,
-    /// Questions for which it had nothing in its time.
-    pub misses: u64,
-    /// Questions that it did not answer within two milliseconds.
-    pub late: u64,
-    /// Values that were sealed by nobody of the fleet, or are older than a purge.
-    pub refused: u64,
-    /// Answers that it was told of.
-    pub told: u64,
-    /// Answers that were not told: the server was away or slow, or too many waited.
-    pub dropped: u64,
-}
-
-impl CacheCounts {
-    /// The counts by outcome, as metrics call them.
-    pub fn by_outcome(&self) -> [(&'static str, u64); 6] {
-        [
-            ("hit", self.hits),
-            ("miss", self.misses),
-            ("late", self.late),
-            ("refused", self.refused),
-            ("told", self.told),
-            ("dropped", self.dropped),
-        ]
-    }
-}
-
 /// Purge as far as it concerns what is kept here.
 #[derive(Clone, Debug)]
 pub enum CachePurge {
-    /// Of everything, or of more than one name.
+    /// Of everything.
     All,
-    /// Of one name.
+    /// Of answers to DNS questions: more than one name.
+    Names,
+    /// Of answers about one name.
     Name(DomainName),
-    /// Of something else.
-    Nothing,
+    /// Of stored responses.
+    Responses,
 }
 
 impl FleetCache {
@@ -89,8 +51,8 @@ impl FleetCache {
         match last {
             // It is told at each connection.
             None if floor.mark() == Some(mark) => {}
-            None | Some(CachePurge::All) => floor.purge_all(mark),
-            Some(CachePurge::Nothing) => floor.pass(mark),
+            None | Some(CachePurge::All | CachePurge::Names) => floor.purge_all(mark),
+            Some(CachePurge::Responses) => floor.pass(mark),
             Some(CachePurge::Name(name)) => match wire_of(name) {
                 Some(name) => floor.purge_name(mark, &name),
                 None => floor.purge_all(mark),
@@ -100,15 +62,7 @@ impl FleetCache {
 
     /// Counts since the start.
     pub fn counts(&self) -> CacheCounts {
-        let counts = &self.0.counts;
-        CacheCounts {
-            hits: counts.hits.load(Relaxed),
-            misses: counts.misses.load(Relaxed),
-            late: counts.late.load(Relaxed),
-            refused: counts.refused.load(Relaxed),
-            told: counts.told.load(Relaxed),
-            dropped: counts.dropped.load(Relaxed),
-        }
+        self.0.counts.read()
     }
 }
 

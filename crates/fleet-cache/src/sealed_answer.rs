@@ -11,6 +11,7 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKe
 use aws_lc_rs::hkdf::{HKDF_SHA256, Prk, Salt};
 use aws_lc_rs::{hmac, rand};
 use fleet_live::PurgeMark;
+use http_cache::SharedResponseKey;
 use resolver::SecondLevelKey;
 
 /// Version of the form; another is none.
@@ -31,7 +32,7 @@ pub struct SealedAnswer {
     pub came_unix_ms: u64,
     /// Last purge before it came.
     pub mark: PurgeMark,
-    /// Response in wire form.
+    /// DNS response in wire form, or HTTP response as bytes.
     pub message: Vec<u8>,
 }
 
@@ -49,6 +50,20 @@ impl AnswerSeal {
         let mut context = hmac::Context::with_key(&self.names);
         for part in [b"dns ", &key.scope[..], &key.question] {
             context.update(part);
+        }
+        context.sign().as_ref().first_chunk().map_or(0, |it| u128::from_be_bytes(*it))
+    }
+
+    /// The name under which a response is kept.
+    pub fn response_name(&self, key: &SharedResponseKey) -> u128 {
+        let mut context = hmac::Context::with_key(&self.names);
+        let length = (key.url.len() as u64).to_be_bytes();
+        for part in [b"http ", &key.scope[..], &length, key.url.as_bytes()] {
+            context.update(part);
+        }
+        if let Some(codings) = &key.codings {
+            context.update(b" ");
+            context.update(codings);
         }
         context.sign().as_ref().first_chunk().map_or(0, |it| u128::from_be_bytes(*it))
     }

@@ -77,6 +77,9 @@ pub struct LiveCacheSettings {
     /// True if answers of upstreams to DNS questions are kept for the other machines, and looked
     /// for there, for 2 ms at most, before an upstream is asked. Default false.
     pub dns: bool,
+    /// True if small responses that the gateway's cache stores are kept for the other machines, and
+    /// looked for there, for 2 ms at most, before a server is asked. Default false.
+    pub http: bool,
 }
 
 /// Rule for shared limits while the server is away.
@@ -156,10 +159,14 @@ impl LiveSettings {
             complaints
                 .push(Complaint::new("secret", text).remedy("openssl rand -hex 32 makes one"));
         }
-        if self.cache.dns && self.secret.is_none() {
-            let told =
-                Complaint::new("cache.dns", "answers are sealed with secret, and there is none");
-            complaints.push(told.remedy("openssl rand -hex 32 makes one for fleet.live.secret"));
+        let kinds = [
+            (self.cache.dns, "cache.dns", "answers"),
+            (self.cache.http, "cache.http", "responses"),
+        ];
+        for (_, path, what) in kinds.into_iter().filter(|it| it.0 && self.secret.is_none()) {
+            let told = format!("{what} are sealed with secret, and there is none");
+            let remedy = "openssl rand -hex 32 makes one for fleet.live.secret";
+            complaints.push(Complaint::new(path, told).remedy(remedy));
         }
         if self.questions && self.secret.is_none() {
             let told =

@@ -183,6 +183,11 @@ impl HttpCache {
                 let content = self.origin_fetch(question, fetch).content_of(&entry);
                 Ok(Self::stored(question, &entry, content, freshness, &handled))
             }
+            JoinOutcome::Found(entry, freshness) => {
+                let content = self.origin_fetch(question, fetch).content_of(&entry);
+                let handled = HandledRequest::FleetHit { freshness };
+                Ok(Self::stored(question, &entry, content, freshness, &handled))
+            }
             JoinOutcome::Fetch(lead) => {
                 self.fetch_and_store(Rc::clone(question), fetch.clone(), lead).await
             }
@@ -277,6 +282,7 @@ impl HttpCache {
                 AnswerSource::Stale
             }
             HandledRequest::Hit { .. }
+            | HandledRequest::FleetHit { .. }
             | HandledRequest::Refused(_)
             | HandledRequest::Forwarded { .. } => AnswerSource::Fresh,
         };

@@ -11,6 +11,7 @@ use crate::reading::StoredContent;
 use crate::runs::RefetchRest;
 use crate::served::{AnswerSource, ServedAnswer, forwarded, shape_request};
 use crate::shape;
+use crate::sharing::{FetchSharing, SetsCookie};
 use http::header::{HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE};
 use http::{Response, StatusCode, response};
 use http_body_util::BodyExt;
@@ -116,6 +117,13 @@ pub(crate) async fn run<F: OriginFetcher>(
     told: Told<F::Failure>,
 ) {
     let (mut lead, mut told) = (lead, told);
+    let sharing = errand.sharing(&lead);
+    if let Some(sharing) = &sharing {
+        match errand.look_further(sharing, lead).await {
+            Ok(served) => return send_answer(told, served),
+            Err(permit) => lead = permit,
+        }
+    }
     loop {
         let sending = pin!(errand.send(errand.fields_for(&lead)));
         let came =
@@ -133,9 +141,11 @@ pub(crate) async fn run<F: OriginFetcher>(
         let answered = answered(&came.head, came.requested, came.received);
         match lead.answered(&errand.cache.rules, &asked, &answered) {
             AnswerPlan::Storing(storing) => {
-                return errand.storing(*storing, came, manner, told).await;
+                return errand.storing(*storing, came, manner, (told, sharing)).await;
             }
             AnswerPlan::Confirmed(entry) => {
+                let cookie = SetsCookie::of(&came.head.headers);
+                errand.share_confirmed(sharing, entry.filed(), cookie);
                 return send_answer(told, errand.confirmed(&entry, manner.reason, came.received));
             }
             AnswerPlan::Unconfirmed(again) => lead = again,
@@ -162,7 +172,7 @@ pub(crate) async fn keep<F: OriginFetcher>(
             storing,
             came,
             FetchManner { reason: why, extent: FillExtent::Complete },
-            Some(told),
+            (Some(told), None),
         )
         .await;
 }
@@ -293,9 +303,11 @@ impl<F: OriginFetcher> OriginFetch<F> {
         mut storing: StoringAnswer,
         came: FetchedAnswer,
         manner: FetchManner,
-        told: Told<F::Failure>,
+        (told, sharing): (Told<F::Failure>, Option<FetchSharing>),
     ) {
         let FetchedAnswer { head, body, received, .. } = came;
+        let cookie = SetsCookie::of(&head.headers);
+        let filed = Arc::clone(storing.filed());
         if let (Some(told), Some(reader)) = (told, storing.take_reader()) {
             let served = self.leader_answer(&storing, head, received, manner, reader);
             // A client that has left drops its reader; the store decides whether to go on.
@@ -304,6 +316,7 @@ impl<F: OriginFetcher> OriginFetch<F> {
         if self.fill(&mut storing, body).await == BodyEnd::Complete {
             // How it ended stands in the store's figures; its readers have heard of it.
             let _ = storing.finish((self.cache.clock)());
+            self.share(sharing, &filed, cookie);
         } else {
             storing.failed((self.cache.clock)());
         }

@@ -6,9 +6,11 @@
 
 use crate::disk_reads::DiskReadQueue;
 use crate::freshness::FreshnessRule;
+use crate::second_level::{SecondLevelSlot, SharingScope, scope_of};
 use crate::settings::Settings;
 use disk_store::PurgeHistory;
 use http_freshness::{CachingRules, SetCookie};
+use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use store::{KeySeed, Store};
@@ -23,9 +25,12 @@ pub struct CacheEnvironment {
     pub folder: PathBuf,
     /// Takes a line for the administrator: why there is no disk tier.
     pub log: Arc<dyn Fn(&str) + Send + Sync>,
+    /// What other machines have stored.
+    pub second_level: SecondLevelSlot,
 }
 
 /// A store with the rules of one door, and the clock.
+#[derive(Clone)]
 pub struct HttpCache {
     settings: store::Settings,
     /// Shared with the caches of reloads that leave it as it is.
@@ -34,6 +39,9 @@ pub struct HttpCache {
     pub(crate) clock: fn() -> Now,
     pub(crate) reads: DiskReadQueue,
     log: Arc<dyn Fn(&str) + Send + Sync>,
+    pub(crate) second_level: SecondLevelSlot,
+    /// Scope in which responses are shared with other machines; none where they are not.
+    pub(crate) sharing: Option<SharingScope>,
 }
 
 impl HttpCache {
@@ -66,6 +74,8 @@ impl HttpCache {
             clock,
             reads,
             log: tell,
+            second_level: around.second_level.clone(),
+            sharing: None,
         })
     }
 
@@ -77,6 +87,14 @@ impl HttpCache {
     /// The same store under rules that differ in how long responses are fresh.
     pub fn with_freshness(&self, rule: &FreshnessRule) -> Arc<Self> {
         self.with_rules(rule.rules(&self.rules))
+    }
+
+    /// The same store, whose responses are shared with machines that have the same settings: its
+    /// own rules, and these.
+    pub fn shared_by(&self, settings: &dyn Debug) -> Arc<Self> {
+        let rules = self.rules.clone();
+        let sharing = Some(scope_of(&(&rules, settings)));
+        Arc::new(Self { sharing, ..Arc::unwrap_or_clone(self.with_rules(rules)) })
     }
 
     /// The rules by which it stores and reuses.
@@ -92,6 +110,8 @@ impl HttpCache {
             clock: self.clock,
             reads: self.reads.clone(),
             log: Arc::clone(&self.log),
+            second_level: self.second_level.clone(),
+            sharing: self.sharing,
         })
     }
 

@@ -21,6 +21,11 @@ impl HttpCache {
     /// changed is not used any longer (RFC 9111 §4.4).
     pub async fn changed(&self, question: &CacheRequest, response: &http::response::Parts) {
         let answered = answered(response, question.now, (self.clock)());
+        if let Some(second) = self.second_level.get() {
+            for url in http_freshness::invalidation(&question.facts(), &answered) {
+                second.forget(&url, (self.clock)());
+            }
+        }
         self.store().invalidate(&question.facts(), &answered).await;
     }
 

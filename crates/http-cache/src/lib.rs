@@ -18,9 +18,11 @@ mod on_disk;
 mod purge;
 mod reading;
 mod runs;
+mod second_level;
 mod served;
 mod settings;
 mod shape;
+mod sharing;
 mod stored_index;
 
 pub use cache_request::CacheRequest;
@@ -30,6 +32,10 @@ pub use fetch::OriginFetcher;
 pub use freshness::FreshnessRule;
 pub use http_cache::{CacheEnvironment, HttpCache};
 pub use purge::PurgeTarget;
+pub use second_level::{
+    FetchPlace, ResponseLook, SecondLevelSlot, SecondLevelStore, SharedResponse, SharedResponseKey,
+    SharingScope,
+};
 pub use served::{AnswerSource, ServedAnswer};
 pub use settings::{Settings, StalePolicy};
 pub use store::{

@@ -20,6 +20,11 @@ pub enum HandledRequest {
         /// Permission by which it was sent, if it was stale.
         stale: Option<StaleAllowed>,
     },
+    /// Answered from what another machine of the fleet has stored, and stored here.
+    FleetHit {
+        /// Age of it.
+        freshness: Freshness,
+    },
     /// Answered by this cache itself: 504, nothing was stored that could be sent.
     Refused(NotFetched),
     /// The origin was asked.
@@ -94,6 +99,9 @@ pub fn cache_status(cache: &str, handled: &HandledRequest) -> HeaderValue {
                 said.token("detail", why.word());
             }
         }
+        HandledRequest::FleetHit { freshness } => {
+            said.flag("hit").number("ttl", freshness.ttl_secs).token("detail", "fleet");
+        }
         HandledRequest::Refused(why) => {
             said.token("detail", why.word());
         }
@@ -149,6 +157,7 @@ impl HandledRequest {
             Self::Hit { stale: Some(why), .. } | Self::StaleOnError { allowed_by: why, .. } => {
                 Caching { outcome: why.cache_use(), not_stored: None }
             }
+            Self::FleetHit { .. } => Caching { outcome: CacheUse::Fleet, not_stored: None },
             Self::Refused(NotFetched::OnlyIfCached) => {
                 Caching { outcome: CacheUse::OnlyIfCached, not_stored: None }
             }

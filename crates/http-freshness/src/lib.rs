@@ -63,5 +63,5 @@ pub use storing::{storable_head, storing};
 pub use tags::{TAG_BYTES_MAX, TAGS_MAX};
 pub use update::{HeadEffect, freshened, head_effect};
 pub use validation::{ValidationConditions, confirmed};
-pub use vary::{choose, matches};
+pub use vary::{accepted_codings, choose, matches, varies_by_codings_at_most};
 pub use vocab::NotStored;

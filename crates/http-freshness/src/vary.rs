@@ -57,6 +57,18 @@ pub fn matches(head: &StoredHead, request: &HeaderMap) -> bool {
     })
 }
 
+/// The request's `Accept-Encoding` in the form in which it is compared; none if it has none.
+pub fn accepted_codings(request: &HeaderMap) -> Option<Vec<u8>> {
+    request
+        .contains_key(header::ACCEPT_ENCODING)
+        .then(|| coding::AcceptedWords::of(request).words())
+}
+
+/// True if a response varies by nothing, or by `Accept-Encoding` alone.
+pub fn varies_by_codings_at_most(response: &HeaderMap) -> bool {
+    names(response).all(|name| name == Ok(header::ACCEPT_ENCODING))
+}
+
 /// The place of the response that a request selects among the candidates: of those that match the
 /// newest, and one with `Vary` before one without (§4.1: such a one may be an origin's slip).
 pub fn choose<'h>(

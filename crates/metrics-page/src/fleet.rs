@@ -22,6 +22,8 @@ pub struct FleetFigures {
     pub dropped: u64,
     /// Answers looked for at the fleet's cache, and told to it, by outcome; none without one.
     pub cache: Option<[(&'static str, u64); 6]>,
+    /// HTTP responses, likewise.
+    pub responses: Option<[(&'static str, u64); 6]>,
 }
 
 impl Collector for FleetFigures {
@@ -43,9 +45,23 @@ impl Collector for FleetFigures {
         for (name, help, value) in counters {
             write_family(to, FamilyHead::counter(name, help), [([], value)])?;
         }
-        let Some(cache) = self.cache else { return Ok(()) };
-        let help = "Answers looked for at the fleet's cache, and told to it";
-        let head = FamilyHead::counter("tidegate_fleet_cache_answers", help);
-        write_family(to, head, cache.map(|(outcome, count)| ([("outcome", outcome)], count)))
+        let kinds = [
+            (
+                "tidegate_fleet_cache_answers",
+                "Answers looked for at the fleet's cache, and told to it",
+                self.cache,
+            ),
+            (
+                "tidegate_fleet_cache_responses",
+                "HTTP responses looked for at the fleet's cache, and told to it",
+                self.responses,
+            ),
+        ];
+        for (name, help, counts) in kinds {
+            let Some(counts) = counts else { continue };
+            let rows = counts.map(|(outcome, count)| ([("outcome", outcome)], count));
+            write_family(to, FamilyHead::counter(name, help), rows)?;
+        }
+        Ok(())
     }
 }

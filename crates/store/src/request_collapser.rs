@@ -38,6 +38,8 @@ pub(crate) enum FetchStage {
     Answered(Arc<FiledHead>, Arc<Fill>),
     /// The stored response was right, and has this head now.
     Freshened(Arc<StoredEntry>),
+    /// Another machine of the fleet had stored it.
+    Found(Arc<StoredEntry>),
     /// Answer is for its own client only.
     Unshared,
     /// Client left before the head came.
@@ -147,6 +149,7 @@ impl RequestCollapser {
                 FetchStage::Pending => pending = Some(flight),
                 FetchStage::Answered(..)
                 | FetchStage::Freshened(_)
+                | FetchStage::Found(_)
                 | FetchStage::Unshared
                 | FetchStage::Abandoned
                 | FetchStage::Failed => {}

@@ -12,6 +12,7 @@ mod look_up;
 mod memory_hit;
 mod purge;
 mod purge_watch;
+mod shared_answer;
 mod stats;
 mod storing;
 mod walk;

@@ -191,6 +191,8 @@ reasons! {
         /// The method is not answered from what is stored, or a `HEAD` found nothing.
         Method = 22, "method",
             "a HEAD for what is not stored, or a method that is not answered from what is stored";
+        /// Answered from what another machine of the fleet has stored.
+        Fleet = 23, "fleet", "another machine of the fleet had stored it, and it was fresh";
     }
 }
 

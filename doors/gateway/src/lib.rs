@@ -65,6 +65,6 @@ pub use balancer::{
     RetrySettings, ServerDetails, ServerSettings, ServerState, ServerTlsSettings, StickySettings,
     TimeoutSettings, VerifyChoice, VerifyConnection, WEIGHT_MAX,
 };
-pub use http_cache::CacheEnvironment;
+pub use http_cache::{CacheEnvironment, SecondLevelSlot};
 pub use route_matching::{EncodedSlash, RewriteSettings};
 pub use scripting::{LuauChoice, LuauSettings, OnScriptError};

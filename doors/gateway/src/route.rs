@@ -224,6 +224,12 @@ impl GatewayRoute {
         let hooks =
             open_hooks(settings, around.base, around.log, hooks).map_err(|why| vec![why])?;
         let to = destination(settings, around, before)?;
+        let pool = match &to {
+            Some(RouteDestination::Pool(pool)) => Some(pool.settings()),
+            Some(RouteDestination::Fixed(_) | RouteDestination::Folder(_)) | None => None,
+        };
+        let caches = around.caches.filter(|_| settings.cache);
+        let cache = caches.map(|it| it.of(settings).shared_by(&(settings, pool)));
         let purpose = if to.is_some() { RoutePurpose::Leads } else { RoutePurpose::Blocks };
         let own = settings.headers.compile();
         let passed = PassedFields::of(around.fields, &own, settings);
@@ -251,7 +257,7 @@ impl GatewayRoute {
             to,
             rewrite,
             host_sent: host.sent(),
-            cache: around.caches.filter(|_| settings.cache).map(|it| Arc::clone(it.of(settings))),
+            cache,
             priority: settings.priority,
             request_fields,
             response_fields,

@@ -57,7 +57,7 @@ pub use crate::socks::{SocksLogin, accept_socks};
 pub use crate::url_rules::check as check_urls;
 pub use http_cache::{
     CacheEnvironment, HttpCache, IndexExtent, IndexPage, IndexQuery, IndexRows, IndexScope,
-    PurgeStrength, PurgeTarget, SiteStock, StoredVariant,
+    PurgeStrength, PurgeTarget, SecondLevelSlot, SiteStock, StoredVariant,
 };
 pub use redirector::{FailureChoice, HelperProtocol, RedirectorSettings};
 pub use scripting::{LuauChoice, LuauSettings, OnScriptError};

@@ -36,7 +36,7 @@ impl LiveReceiver for Receiver {
     fn purges_missed(&self) {}
     fn purges_at(&self, mark: &PurgeMark, last: Option<&str>) {
         let last = last.map(|it| match it {
-            "http" => CachePurge::Nothing,
+            "http" => CachePurge::Responses,
             it => DomainName::parse(it).map_or(CachePurge::All, CachePurge::Name),
         });
         self.0.purged(mark, last.as_ref());

@@ -116,6 +116,8 @@ pub enum JoinOutcome {
     Read(SharedReading),
     /// The stored response was right: send it.
     Hit(Arc<StoredEntry>, Freshness),
+    /// Another machine of the fleet had stored it: send it.
+    Found(Arc<StoredEntry>, Freshness),
     /// Is not for sharing: fetch, as all others do now.
     Fetch(FetchPermit),
     /// The other has left or was refused before there was a head, or it was another variant: look
@@ -169,6 +171,15 @@ impl JoinedFetch {
                     _ => self.unshared(),
                 }
             }
+            FetchStage::Found(entry) => match reuse(rules, asked, entry.head(), entry.terms()) {
+                Reuse::Fresh(freshness) => {
+                    self.store.count(|it| &it.collapsed);
+                    entry.hit();
+                    JoinOutcome::Found(entry, freshness)
+                }
+                _ if !matches(entry.head(), asked.fields) => JoinOutcome::LookUp,
+                _ => self.unshared(),
+            },
             FetchStage::Unshared => self.unshared(),
             FetchStage::Abandoned | FetchStage::Pending => JoinOutcome::LookUp,
             FetchStage::Failed => JoinOutcome::Failed(self.plan.validated.into_iter().next()),

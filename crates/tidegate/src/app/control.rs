@@ -339,6 +339,8 @@ impl ProgramControl for ControlHandle {
         let taken = stores::purge(&self.0, what)?;
         // One that is refused here would be refused by all.
         self.0.fleet.tell_store_purge(what);
+        // Once more, for what the fleet's cache has given back before it knew of the purge.
+        stores::purge(&self.0, what)?;
         Ok(taken)
     }
 

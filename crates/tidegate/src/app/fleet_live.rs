@@ -17,7 +17,8 @@ use admin::model::TakeBackRequest;
 use admin::{DnsCachePurge, FleetAsker, OverrideKey, ProgramControl};
 use arc_swap::ArcSwapOption;
 use config::Plan;
-use fleet_cache::{CachePurge, FleetCache};
+use door_gateway::SecondLevelSlot;
+use fleet_cache::{CachePurge, FleetCache, FleetResponses};
 use fleet_questions::{AnswerSource, DeskParts, FleetDesk};
 use ledger::Collector;
 use metrics_page::FleetFigures;
@@ -33,6 +34,8 @@ use vocab::{Action, Complaint};
 #[derive(Default)]
 pub(super) struct FleetLive {
     leases: Arc<LeaseBook>,
+    /// What other machines have stored, for the caches of doors.
+    pub(super) second_level: SecondLevelSlot,
     running: ArcSwapOption<RunningLive>,
 }
 
@@ -41,7 +44,7 @@ struct RunningLive {
     settings: LiveSettings,
     edge: String,
     state: LiveState,
-    cache: Option<Arc<FleetCache>>,
+    caches: FleetCaches,
     desk: Option<Arc<FleetDesk>>,
 }
 
@@ -58,8 +61,15 @@ impl AnswerSource for OwnAnswers {
     }
 }
 
+/// Caches that the machines share.
+#[derive(Clone)]
+struct FleetCaches {
+    answers: Option<Arc<FleetCache>>,
+    responses: Option<Arc<FleetResponses>>,
+}
+
 /// Does what other machines were told.
-struct FleetReceiver(Weak<RunningApp>, Option<Arc<FleetCache>>);
+struct FleetReceiver(Weak<RunningApp>, FleetCaches);
 
 impl RunningApp {
     /// Shares as this plan says from now on.
@@ -75,12 +85,16 @@ impl RunningApp {
         }
         self.fleet.running.store(None);
         self.resolver.share_answers(None);
+        self.fleet.second_level.use_store(None);
         if let Some(before) = before {
             before.state.finish();
         }
         let Some((settings, edge)) = wanted else { return };
         let values = Arc::<LiveCache>::default();
-        let cache = FleetCache::new(&settings, &values).map(Arc::new);
+        let caches = FleetCaches {
+            answers: FleetCache::new(&settings, &values).map(Arc::new),
+            responses: FleetResponses::new(&settings, &values).map(Arc::new),
+        };
         let (questions, desk) = match self.question_desk(&settings, &edge) {
             Ok((questions, desk)) => (questions, desk.map(Arc::new)),
             Err(why) => return self.note_problem(format!("fleet.live: {why}; nothing is shared")),
@@ -90,7 +104,7 @@ impl RunningApp {
             state: self.state.path().to_path_buf(),
             edge: edge.clone(),
             clock: transport::clock::now,
-            receiver: Arc::new(FleetReceiver(Arc::downgrade(self), cache.clone())),
+            receiver: Arc::new(FleetReceiver(Arc::downgrade(self), caches.clone())),
             leases: self.fleet.leases(),
             purge_of_everything: FleetPurge::Everything.written(),
             cache: values,
@@ -98,8 +112,9 @@ impl RunningApp {
         };
         match LiveState::start(&settings, parts) {
             Ok(state) => {
-                self.resolver.share_answers(cache.clone().map(|cache| cache as _));
-                let running = RunningLive { settings, edge, state, cache, desk };
+                self.resolver.share_answers(caches.answers.clone().map(|cache| cache as _));
+                self.fleet.second_level.use_store(caches.responses.clone().map(|it| it as _));
+                let running = RunningLive { settings, edge, state, caches, desk };
                 self.fleet.running.store(Some(Arc::new(running)));
             }
             Err(why) => self.note_problem(format!("fleet.live: {why}; nothing is shared")),
@@ -189,12 +204,16 @@ impl LiveReceiver for FleetReceiver {
     }
 
     fn purges_at(&self, mark: &PurgeMark, last: Option<&str>) {
-        if let Some(cache) = &self.1 {
-            let last = last.map(|it| match FleetPurge::parse(it) {
-                Some(FleetPurge::Dns(DnsCachePurge::Name(name))) => CachePurge::Name(name),
-                Some(FleetPurge::Stores(_)) => CachePurge::Nothing,
-                Some(FleetPurge::Dns(_) | FleetPurge::Everything) | None => CachePurge::All,
-            });
+        let last = last.map(|it| match FleetPurge::parse(it) {
+            Some(FleetPurge::Dns(DnsCachePurge::Name(name))) => CachePurge::Name(name),
+            Some(FleetPurge::Dns(_)) => CachePurge::Names,
+            Some(FleetPurge::Stores(_)) => CachePurge::Responses,
+            Some(FleetPurge::Everything) | None => CachePurge::All,
+        });
+        if let Some(cache) = &self.1.answers {
+            cache.purged(mark, last.as_ref());
+        }
+        if let Some(cache) = &self.1.responses {
             cache.purged(mark, last.as_ref());
         }
     }
@@ -270,9 +289,10 @@ impl FleetLive {
     /// Figures for the metrics page, where there is a fleet.
     pub(super) fn figures(&self) -> Option<Arc<dyn Collector>> {
         let health = self.health()?;
-        let cache = self.running.load().as_ref().and_then(|it| it.cache.clone());
+        let caches = self.running.load().as_ref().map(|it| it.caches.clone())?;
         Some(Arc::new(FleetFigures {
-            cache: cache.map(|cache| cache.counts().by_outcome()),
+            cache: caches.answers.map(|cache| cache.counts().by_outcome()),
+            responses: caches.responses.map(|cache| cache.counts().by_outcome()),
             degraded: health.degraded_since_ms.is_some(),
             edges: health.edges.into(),
             connections: health.connected,

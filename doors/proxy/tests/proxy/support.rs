@@ -1,7 +1,7 @@
 //! A proxy, a scripted origin server, and a client that shows every byte, on real sockets.
 
 use arc_swap::ArcSwap;
-use door_proxy::{CacheEnvironment, ProxyDoor, ProxyParts, Settings};
+use door_proxy::{CacheEnvironment, ProxyDoor, ProxyParts, SecondLevelSlot, Settings};
 use http_front::HttpDoor;
 use ledger::Ledger;
 use origins::Dialer;
@@ -100,7 +100,12 @@ pub(crate) fn start_door(
         signer: None,
         dashboard: Arc::default(),
         blocked_tunnels: None,
-        cache: CacheEnvironment { clock: clock::now, folder: scratch(), log: Arc::new(|_| {}) },
+        cache: CacheEnvironment {
+            clock: clock::now,
+            folder: scratch(),
+            log: Arc::new(|_| {}),
+            second_level: SecondLevelSlot::default(),
+        },
         log: Arc::new(|_| {}),
     };
     let listens = given.listens;

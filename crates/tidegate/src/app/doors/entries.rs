@@ -230,5 +230,6 @@ fn cache_environment(app: &RunningApp, door: Door) -> CacheEnvironment {
         clock: transport::clock::now,
         folder: app.state.path().to_path_buf(),
         log: part_log(part, log::Level::Warn),
+        second_level: app.fleet.second_level.clone(),
     }
 }

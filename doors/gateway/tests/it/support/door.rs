@@ -4,7 +4,8 @@ use super::folders::Told;
 use super::{DEADLINE, ask};
 use arc_swap::ArcSwap;
 use door_gateway::{
-    CacheEnvironment, GatewayDoor, GatewayParts, PoolSettings, RouteSettings, Settings,
+    CacheEnvironment, GatewayDoor, GatewayParts, PoolSettings, RouteSettings, SecondLevelSlot,
+    Settings,
 };
 use http_front::HttpDoor;
 use ledger::Ledger;
@@ -34,7 +35,12 @@ pub(crate) fn parts(rules: &str) -> GatewayParts {
         folders: Arc::new(Told),
         base: scratch(),
         private: Arc::default(),
-        cache: CacheEnvironment { clock: clock::now, folder: scratch(), log: Arc::new(|_| {}) },
+        cache: CacheEnvironment {
+            clock: clock::now,
+            folder: scratch(),
+            log: Arc::new(|_| {}),
+            second_level: SecondLevelSlot::default(),
+        },
         signer: None,
         leases: Arc::default(),
         log: Arc::new(|_| {}),
