@@ -50,6 +50,13 @@ pub(crate) enum FetchEvent<E> {
 /// Where the client hears it; none for a fetch behind the clients' backs.
 type Told<E> = Option<oneshot::Sender<FetchEvent<E>>>;
 
+/// Those who hear of an answer that is stored.
+struct AnswerListeners<E> {
+    told: Told<E>,
+    /// Part of the fetch in the second level, if it has one.
+    sharing: Option<FetchSharing>,
+}
+
 /// An answer's head with its body and its times.
 pub(crate) struct FetchedAnswer {
     pub(crate) head: response::Parts,
@@ -117,10 +124,10 @@ pub(crate) async fn run<F: OriginFetcher>(
     told: Told<F::Failure>,
 ) {
     let (mut lead, mut told) = (lead, told);
-    let sharing = errand.sharing(&lead);
+    let sharing = FetchSharing::of(&errand.cache, &errand.question, &lead);
     if let Some(sharing) = &sharing {
-        match errand.look_further(sharing, lead).await {
-            Ok(served) => return send_answer(told, served),
+        match sharing.look(&errand.cache, &errand.question, lead).await {
+            Ok(entry) => return send_answer(told, errand.found(&entry)),
             Err(permit) => lead = permit,
         }
     }
@@ -141,11 +148,15 @@ pub(crate) async fn run<F: OriginFetcher>(
         let answered = answered(&came.head, came.requested, came.received);
         match lead.answered(&errand.cache.rules, &asked, &answered) {
             AnswerPlan::Storing(storing) => {
-                return errand.storing(*storing, came, manner, (told, sharing)).await;
+                return errand
+                    .storing(*storing, came, manner, AnswerListeners { told, sharing })
+                    .await;
             }
             AnswerPlan::Confirmed(entry) => {
                 let cookie = SetsCookie::of(&came.head.headers);
-                errand.share_confirmed(sharing, entry.filed(), cookie);
+                if let Some(sharing) = sharing {
+                    sharing.tell_confirmed(&errand.cache, entry.filed(), cookie);
+                }
                 return send_answer(told, errand.confirmed(&entry, manner.reason, came.received));
             }
             AnswerPlan::Unconfirmed(again) => lead = again,
@@ -172,7 +183,7 @@ pub(crate) async fn keep<F: OriginFetcher>(
             storing,
             came,
             FetchManner { reason: why, extent: FillExtent::Complete },
-            (Some(told), None),
+            AnswerListeners { told: Some(told), sharing: None },
         )
         .await;
 }
@@ -253,6 +264,15 @@ impl<F: OriginFetcher> OriginFetch<F> {
         Some(HttpCache::stored(&self.question, entry, content, freshness, &handled))
     }
 
+    /// What another machine had stored, and this one has now.
+    fn found(&self, entry: &StoredEntry) -> ServedAnswer {
+        let now = (self.cache.clock)();
+        let freshness = freshness(entry.head(), entry.terms(), now.unix_ms);
+        let content = self.content_of(entry);
+        let handled = HandledRequest::FleetHit { freshness };
+        HttpCache::stored(&self.question, entry, content, freshness, &handled)
+    }
+
     fn confirmed(&self, entry: &StoredEntry, why: Forward, received: Now) -> ServedAnswer {
         let freshness = freshness(entry.head(), entry.terms(), received.unix_ms);
         let stored = StoredStatus::Stored { ttl_secs: freshness.ttl_secs };
@@ -303,8 +323,9 @@ impl<F: OriginFetcher> OriginFetch<F> {
         mut storing: StoringAnswer,
         came: FetchedAnswer,
         manner: FetchManner,
-        (told, sharing): (Told<F::Failure>, Option<FetchSharing>),
+        listeners: AnswerListeners<F::Failure>,
     ) {
+        let AnswerListeners { told, sharing } = listeners;
         let FetchedAnswer { head, body, received, .. } = came;
         let cookie = SetsCookie::of(&head.headers);
         let filed = Arc::clone(storing.filed());
@@ -316,7 +337,9 @@ impl<F: OriginFetcher> OriginFetch<F> {
         if self.fill(&mut storing, body).await == BodyEnd::Complete {
             // How it ended stands in the store's figures; its readers have heard of it.
             let _ = storing.finish((self.cache.clock)());
-            self.share(sharing, &filed, cookie);
+            if let Some(sharing) = sharing {
+                sharing.tell(&self.cache, &filed, cookie);
+            }
         } else {
             storing.failed((self.cache.clock)());
         }

@@ -25,7 +25,7 @@ pub struct CacheEnvironment {
     pub folder: PathBuf,
     /// Takes a line for the administrator: why there is no disk tier.
     pub log: Arc<dyn Fn(&str) + Send + Sync>,
-    /// What other machines have stored.
+    /// Responses that other machines have stored.
     pub second_level: SecondLevelSlot,
 }
 

@@ -3,17 +3,15 @@
 //! It judges nothing: the store says what may be used, and what others may have. Called by the
 //! fetch that leads.
 
-use crate::fetch::OriginFetcher;
-use crate::filling::OriginFetch;
+use crate::cache_request::CacheRequest;
 use crate::http_cache::HttpCache;
 use crate::second_level::{
     FetchPlace, SHARED_BODY_MAX, SecondLevelStore, SharedResponse, SharedResponseKey,
 };
-use crate::served::ServedAnswer;
 use http::header::{HeaderMap, SET_COOKIE};
-use http_freshness::{HandledRequest, SetCookie, accepted_codings, freshness};
+use http_freshness::{SetCookie, accepted_codings};
 use std::sync::Arc;
-use store::{EntryContent, FetchPermit, FiledHead};
+use store::{EntryContent, FetchPermit, FiledHead, StoredEntry};
 
 /// Share of one fetch in the second level.
 pub(crate) struct FetchSharing {
@@ -23,14 +21,18 @@ pub(crate) struct FetchSharing {
     begun: Option<FetchPlace>,
 }
 
-impl<F: OriginFetcher> OriginFetch<F> {
+impl FetchSharing {
     /// The part of a fetch in the second level; none where there is none, or nothing of it may be
     /// shared.
-    pub(crate) fn sharing(&self, lead: &FetchPermit) -> Option<FetchSharing> {
-        let scope = self.cache.sharing?;
-        let second = self.cache.second_level.get()?;
-        let asked = self.question.facts();
-        lead.may_be_shared(&self.cache.rules, &asked).then(|| FetchSharing {
+    pub(crate) fn of(
+        cache: &HttpCache,
+        question: &CacheRequest,
+        lead: &FetchPermit,
+    ) -> Option<Self> {
+        let scope = cache.sharing?;
+        let second = cache.second_level.get()?;
+        let asked = question.facts();
+        lead.may_be_shared(&cache.rules, &asked).then(|| Self {
             key: SharedResponseKey {
                 scope,
                 url: asked.url.into(),
@@ -42,34 +44,25 @@ impl<F: OriginFetcher> OriginFetch<F> {
     }
 
     /// Stores what another machine has stored; the permit comes back where that is nothing.
-    pub(crate) async fn look_further(
+    pub(crate) async fn look(
         &self,
-        sharing: &FetchSharing,
+        cache: &HttpCache,
+        question: &CacheRequest,
         lead: FetchPermit,
-    ) -> Result<ServedAnswer, FetchPermit> {
-        let Some(look) = sharing.second.look(sharing.key.clone()) else { return Err(lead) };
+    ) -> Result<Arc<StoredEntry>, FetchPermit> {
+        let Some(look) = self.second.look(self.key.clone()) else { return Err(lead) };
         let Some(SharedResponse { head, body }) = look.await else { return Err(lead) };
-        let entry = lead.found(&self.cache.rules, &self.question.facts(), &head, &body)?;
-        let now = (self.cache.clock)();
-        let freshness = freshness(entry.head(), entry.terms(), now.unix_ms);
-        let content = self.content_of(&entry);
-        let handled = HandledRequest::FleetHit { freshness };
-        Ok(HttpCache::stored(&self.question, &entry, content, freshness, &handled))
+        lead.found(&cache.rules, &question.facts(), &head, &body)
     }
 
-    /// Tells the other machines of what was stored. `came`: fields of the answer as it came.
-    pub(crate) fn share(
-        &self,
-        sharing: Option<FetchSharing>,
-        filed: &Arc<FiledHead>,
-        came: SetsCookie,
-    ) {
-        let Some(FetchSharing { second, key, begun: Some(begun) }) = sharing else { return };
+    /// Tells the other machines of what was stored. `came`: cookie of the answer as it came.
+    pub(crate) fn tell(self, cache: &HttpCache, filed: &Arc<FiledHead>, came: SetsCookie) {
+        let Self { second, key, begun: Some(begun) } = self else { return };
         if came == SetsCookie::Yes {
             return;
         }
-        let now = (self.cache.clock)();
-        let found = self.cache.store().shareable(filed, SHARED_BODY_MAX, now.unix_ms);
+        let now = (cache.clock)();
+        let found = cache.store().shareable(filed, SHARED_BODY_MAX, now.unix_ms);
         let Some((entry, ttl_s)) = found else { return };
         let EntryContent::Memory(content) = entry.content() else { return };
         let body = content.chunks(0..u64::MAX).collect::<Vec<_>>().concat();
@@ -77,16 +70,16 @@ impl<F: OriginFetcher> OriginFetch<F> {
         second.keep(key, &begun, response, ttl_s, now);
     }
 
-    /// The same of a stored response that the origin has confirmed. Whether the answer that it was
-    /// stored from had a cookie is not known where cookies are dropped.
-    pub(crate) fn share_confirmed(
-        &self,
-        sharing: Option<FetchSharing>,
+    /// Tells them of a stored response that the origin has confirmed. Where cookies are dropped,
+    /// nobody knows any more if the answer that it was stored from had one.
+    pub(crate) fn tell_confirmed(
+        self,
+        cache: &HttpCache,
         filed: &Arc<FiledHead>,
         came: SetsCookie,
     ) {
-        if self.cache.rules.cookies != SetCookie::Dropped {
-            self.share(sharing, filed, came);
+        if cache.rules.cookies != SetCookie::Dropped {
+            self.tell(cache, filed, came);
         }
     }
 }
@@ -94,9 +87,9 @@ impl<F: OriginFetcher> OriginFetch<F> {
 /// Cookie of an answer as it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SetsCookie {
-    /// It sets one.
+    /// One is set.
     Yes,
-    /// It sets none.
+    /// None is set.
     No,
 }
 

@@ -155,8 +155,14 @@ impl RouteCaches {
         Self { lenient: cache.with_cookies(SetCookie::Kept), strict: cache }
     }
 
-    fn of(&self, settings: &RouteSettings) -> &Arc<HttpCache> {
-        if settings.store_set_cookie { &self.lenient } else { &self.strict }
+    /// The store as a route uses it: shared by machines whose route and pool are the same.
+    fn of(&self, settings: &RouteSettings, to: Option<&RouteDestination>) -> Arc<HttpCache> {
+        let cache = if settings.store_set_cookie { &self.lenient } else { &self.strict };
+        let pool = match to {
+            Some(RouteDestination::Pool(pool)) => Some(pool.settings()),
+            Some(RouteDestination::Fixed(_) | RouteDestination::Folder(_)) | None => None,
+        };
+        cache.shared_by(&(settings, pool))
     }
 }
 
@@ -224,12 +230,6 @@ impl GatewayRoute {
         let hooks =
             open_hooks(settings, around.base, around.log, hooks).map_err(|why| vec![why])?;
         let to = destination(settings, around, before)?;
-        let pool = match &to {
-            Some(RouteDestination::Pool(pool)) => Some(pool.settings()),
-            Some(RouteDestination::Fixed(_) | RouteDestination::Folder(_)) | None => None,
-        };
-        let caches = around.caches.filter(|_| settings.cache);
-        let cache = caches.map(|it| it.of(settings).shared_by(&(settings, pool)));
         let purpose = if to.is_some() { RoutePurpose::Leads } else { RoutePurpose::Blocks };
         let own = settings.headers.compile();
         let passed = PassedFields::of(around.fields, &own, settings);
@@ -254,10 +254,10 @@ impl GatewayRoute {
             block,
             hooks,
             guards,
+            cache: around.caches.filter(|_| settings.cache).map(|it| it.of(settings, to.as_ref())),
             to,
             rewrite,
             host_sent: host.sent(),
-            cache,
             priority: settings.priority,
             request_fields,
             response_fields,

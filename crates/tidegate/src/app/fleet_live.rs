@@ -34,7 +34,7 @@ use vocab::{Action, Complaint};
 #[derive(Default)]
 pub(super) struct FleetLive {
     leases: Arc<LeaseBook>,
-    /// What other machines have stored, for the caches of doors.
+    /// Responses that other machines have stored, for the caches of doors.
     pub(super) second_level: SecondLevelSlot,
     running: ArcSwapOption<RunningLive>,
 }
