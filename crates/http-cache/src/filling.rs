@@ -50,7 +50,7 @@ pub(crate) enum FetchEvent<E> {
 /// Where the client hears it; none for a fetch behind the clients' backs.
 type Told<E> = Option<oneshot::Sender<FetchEvent<E>>>;
 
-/// Those who hear of an answer that is stored.
+/// Listeners to an answer that is stored.
 struct AnswerListeners<E> {
     told: Told<E>,
     /// Part of the fetch in the second level, if it has one.
@@ -264,7 +264,7 @@ impl<F: OriginFetcher> OriginFetch<F> {
         Some(HttpCache::stored(&self.question, entry, content, freshness, &handled))
     }
 
-    /// What another machine had stored, and this one has now.
+    /// A response that another machine had stored, and this one has now.
     fn found(&self, entry: &StoredEntry) -> ServedAnswer {
         let now = (self.cache.clock)();
         let freshness = freshness(entry.head(), entry.terms(), now.unix_ms);
