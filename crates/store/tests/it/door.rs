@@ -133,7 +133,9 @@ impl Door {
                         drop(reading);
                         (How::Shared, self.drain(reader, url, &fields).await)
                     }
-                    JoinOutcome::Hit(entry, _) => (How::Shared, whole(entry.content())),
+                    JoinOutcome::Hit(entry, _) | JoinOutcome::Found(entry, _) => {
+                        (How::Shared, whole(entry.content()))
+                    }
                     JoinOutcome::Fetch(permit) => self.permit(permit, url, &fields).await,
                     JoinOutcome::LookUp => continue,
                     JoinOutcome::Failed(_) => (How::Refused, Vec::new()),
