@@ -200,12 +200,15 @@ impl LiveState {
     /// Tells the other edges of a purge, as above; of one over 4 KiB as one of everything.
     pub fn purge(&self, purge: String) {
         let core = &*self.core;
-        core.cache.await_purge();
         let now = (core.clock)();
         let everything = &core.purge_of_everything;
         let is_long = purge.len() > PURGE_BYTES_MAX;
         let purge = if is_long { everything.clone() } else { purge };
-        core.note_room(core.with_outbox(|outbox| outbox.add_purge(purge, everything, now)));
+        // At one stroke, or the session could take an older one for told and open the cache.
+        core.note_room(core.with_outbox(|outbox| {
+            core.cache.await_purge();
+            outbox.add_purge(purge, everything, now)
+        }));
     }
 
     /// The standing at this moment.

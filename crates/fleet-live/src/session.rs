@@ -52,6 +52,9 @@ pub(crate) struct LiveSession<'c> {
     place: RefCell<KeptPlace>,
     /// Number of the last purge that was told in this session.
     own_purge: Cell<u64>,
+    /// Number of the last purge that was heard since the last of ours was sent; it may be heard
+    /// before its number comes back.
+    heard_purge: Cell<u64>,
     /// Connections to the nodes of a cluster.
     links: RefCell<shards::NodeLinks>,
     /// Connection for questions and their replies.
@@ -76,6 +79,7 @@ impl<'c> LiveSession<'c> {
             made: RefCell::default(),
             place: RefCell::new(KeptPlace::read(&core.place_file)),
             own_purge: Cell::new(0),
+            heard_purge: Cell::new(0),
             links: RefCell::default(),
             questions: questions::QuestionLink::default(),
         };

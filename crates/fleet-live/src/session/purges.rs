@@ -20,12 +20,24 @@ impl LiveSession<'_> {
             let mut add = core.scripts.add_purge.key(&core.keys.purges);
             add.key(&core.keys.purge_line).arg(format!("{:016x}", core.chance()));
             add.arg(&core.maker).arg(&waiting.what).arg(PURGES_KEPT);
+            self.heard_purge.set(0);
             let number: u64 = add.invoke_async(&mut self.commands()).await?;
             self.own_purge.set(number);
             core.with_outbox(|outbox| outbox.told_purge(waiting.number));
             core.health.count_exchange(1);
+            self.open_cache_again();
         }
         Ok(())
+    }
+
+    /// Opens the cache again once purges of ours have their numbers, and are done here.
+    fn open_cache_again(&self) {
+        let core = self.core;
+        core.with_outbox(|outbox| {
+            if outbox.next_purge().is_none() && self.heard_purge.get() >= self.own_purge.get() {
+                core.cache.purge_is_told();
+            }
+        });
     }
 
     /// The place in the stream behind which purges are to be done.
@@ -131,10 +143,8 @@ impl LiveSession<'_> {
         let (line, number) = (place.line.clone(), place.number);
         let mark = PurgeMark { line, number };
         self.with_receiver(move |receiver| receiver.purges_at(&mark, purge.as_deref())).await;
-        let all_told = self.core.with_outbox(|outbox| outbox.next_purge().is_none());
-        if all_told && number >= self.own_purge.get() {
-            self.core.cache.purge_is_told();
-        }
+        self.heard_purge.set(number);
+        self.open_cache_again();
     }
 
     async fn keep_place(&self, place: PurgePlace) {
