@@ -30,7 +30,7 @@ gateway:
   pools: { app: { servers: ["ORIGIN"] } }
   routes: [{ pool: app }]
 # Nobody is there: the figures are, all the same.
-fleet: { live: { url: "redis://127.0.0.1:1", secret: "0123456789abcdef0123456789abcdef", cache: { dns: true } }, rows: { url: "postgresql://tidegate@127.0.0.1:1/none" } }
+fleet: { live: { url: "redis://127.0.0.1:1", secret: "0123456789abcdef0123456789abcdef", cache: { dns: true, http: true } }, rows: { url: "postgresql://tidegate@127.0.0.1:1/none" } }
 admin: { listen: "127.0.0.1:0", metrics_listen: "127.0.0.1:SCRAPED" }
 "#;
 
