@@ -259,15 +259,14 @@ impl EdgeSync {
         let Some(build) = build else { return Ok(None) };
         // The one that runs is kept too, for the next start of this machine.
         let is_running = runs == Some(build.digest);
-        let path = match self.store.program(&build.digest) {
-            Some(path) => path,
-            None => {
-                let known = self.known_chunks()?;
-                let written = self.store.write_program(&build.digest, |file| {
-                    self.write_chunks(&known, &build.chunks, file)
-                })?;
-                written.ok_or_else(|| SyncFault::File("the program".into()))?
-            }
+        let path = if let Some(path) = self.store.program(&build.digest) {
+            path
+        } else {
+            let known = self.known_chunks()?;
+            let written = self.store.write_program(&build.digest, |file| {
+                self.write_chunks(&known, &build.chunks, file)
+            })?;
+            written.ok_or_else(|| SyncFault::File("the program".into()))?
         };
         Ok((!is_running).then_some(path))
     }
