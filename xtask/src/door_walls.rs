@@ -243,7 +243,15 @@ pub(crate) const PLAIN_COMMANDS: Wall = Wall {
     name: "plain-commands",
     folder: "crates/plain-commands",
     floor: 4,
-    may: &["config", "command-output", "download", "scripting", "terminal-text", "transport"],
+    may: &[
+        "config",
+        "command-output",
+        "download",
+        "scripting",
+        "state-folder",
+        "terminal-text",
+        "transport",
+    ],
     never: &[TLS, HTTP],
     purity: Purity::Free,
 };

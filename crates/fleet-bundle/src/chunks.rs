@@ -6,6 +6,7 @@
 
 use crate::digest::ContentDigest;
 use fastcdc::v2020::FastCDC;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::Read;
 
@@ -16,6 +17,15 @@ const CHUNK_BYTES: usize = 256 << 10;
 pub const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// Level of zstd: lists become a third at a few hundred megabytes a second.
 const LEVEL: i32 = 3;
+
+/// One chunk of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChunkRef {
+    /// Digest of it as it is kept.
+    pub digest: ContentDigest,
+    /// Bytes of its content.
+    pub size: u32,
+}
 
 /// One chunk as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,7 +18,7 @@ mod rollout;
 mod sealing;
 mod status;
 
-pub use chunks::{CHUNK_BYTES_MAX, ChunkFault, StoredChunk, read_chunk, split};
+pub use chunks::{CHUNK_BYTES_MAX, ChunkFault, ChunkRef, StoredChunk, read_chunk, split};
 pub use digest::{BadDigest, ContentDigest, ContentHasher};
 pub use edge_entry::{EdgeEntry, EdgeState};
 pub use edge_name::{BadEdgeName, EdgeName, check_label};
@@ -27,7 +27,7 @@ pub use envelope::{ENVELOPE_BYTES_MAX, EnvelopeFault, PayloadKind, SignedEnvelop
 pub use file_path::{BadBundlePath, BundlePath};
 pub use keys::{KeyFault, KeyId, PublisherKey, VerifyingKey};
 pub use manifest::{
-    BundleFile, BundleManifest, CanaryShare, ChunkRef, EDGES_MAX, FILES_MAX, FORMAT, ManifestFault,
+    BundleFile, BundleManifest, CanaryShare, EDGES_MAX, FILES_MAX, FORMAT, ManifestFault,
 };
 pub use program::{
     PROGRAM_BYTES_MAX, ProgramBuild, ProgramFault, ProgramMachine, ProgramMark, ProgramRelease,

@@ -1,12 +1,12 @@
 //! Manifest of a bundle: what a revision consists of, for whom, and until when.
 
-use crate::chunks::CHUNK_BYTES_MAX;
+use crate::chunks::{CHUNK_BYTES_MAX, ChunkRef};
 use crate::digest::ContentDigest;
 use crate::edge_entry::EdgeEntry;
 use crate::edge_name::{EdgeName, check_label};
 use crate::envelope::TrustedKeys;
 use crate::file_path::BundlePath;
-use crate::program::ProgramRelease;
+use crate::program::{ProgramFault, ProgramRelease};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -87,15 +87,6 @@ pub struct BundleFile {
     pub chunks: Vec<ChunkRef>,
 }
 
-/// One chunk of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChunkRef {
-    /// Digest of it as it is kept.
-    pub digest: ContentDigest,
-    /// Bytes of its content.
-    pub size: u32,
-}
-
 /// Fault of a manifest that is signed and still not right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ManifestFault {
@@ -111,8 +102,8 @@ pub enum ManifestFault {
     Size(BundlePath),
     /// Nobody's signature would ever be enough.
     Trust,
-    /// A program with a version that is none, or whose chunks do not add up.
-    Program,
+    /// The program.
+    Program(ProgramFault),
     /// A label with other characters than letters, digits, `.`, `-` and `_`.
     Label(String),
 }
@@ -184,7 +175,8 @@ impl BundleManifest {
         if self.trust.signatures == 0 || self.trust.signatures > self.trust.keys.len() {
             return Err(ManifestFault::Trust);
         }
-        self.program.iter().try_for_each(ProgramRelease::check)?;
+        let program = self.program.iter().try_for_each(ProgramRelease::check);
+        program.map_err(ManifestFault::Program)?;
         self.check_files()?;
         self.check_edges()
     }
@@ -238,7 +230,7 @@ impl fmt::Display for ManifestFault {
             Self::TooMuch(what) => write!(f, "it has more {what} than a manifest may"),
             Self::Twice(what) => write!(f, "{what:?} is in it twice"),
             Self::Size(path) => write!(f, "the chunks of {path} do not add up to it"),
-            Self::Program => f.write_str("its program has no version, or is not whole"),
+            Self::Program(why) => write!(f, "its program: {why}"),
             Self::Trust => f.write_str("it trusts fewer keys than it wants signatures"),
             Self::Label(word) => write!(f, "{word:?} is no word of a label"),
         }

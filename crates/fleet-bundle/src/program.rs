@@ -3,8 +3,8 @@
 //! A publisher reads from the builds themselves what they are, so that no number typed by hand says
 //! otherwise. Nothing here starts anything.
 
+use crate::chunks::ChunkRef;
 use crate::digest::ContentDigest;
-use crate::manifest::{ChunkRef, ManifestFault};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -73,6 +73,8 @@ pub enum ProgramFault {
     Versions(String, String),
     /// Two builds for one machine.
     Twice(ProgramMachine),
+    /// A version that is none, no builds, too many, or one whose chunks do not add up.
+    NotWhole,
 }
 
 impl ProgramMachine {
@@ -158,22 +160,20 @@ impl ProgramRelease {
         self.builds.iter().flat_map(|build| &build.chunks)
     }
 
-    pub(crate) fn check(&self) -> Result<(), ManifestFault> {
-        let machines: BTreeSet<_> = self.builds.iter().map(|it| it.machine).collect();
+    pub(crate) fn check(&self) -> Result<(), ProgramFault> {
         let is_whole = |build: &ProgramBuild| {
             let sizes = build.chunks.iter().map(|chunk| u64::from(chunk.size));
             build.size <= PROGRAM_BYTES_MAX && sizes.sum::<u64>() == build.size
         };
-        if !is_version(&self.version) || !self.builds.iter().all(is_whole) {
-            return Err(ManifestFault::Program);
+        let is_counted = (1..=BUILDS_MAX).contains(&self.builds.len());
+        if !is_counted || !is_version(&self.version) || !self.builds.iter().all(is_whole) {
+            return Err(ProgramFault::NotWhole);
         }
-        if self.builds.is_empty() || self.builds.len() > BUILDS_MAX {
-            return Err(ManifestFault::TooMuch("builds"));
+        let mut machines = BTreeSet::new();
+        match self.builds.iter().find(|it| !machines.insert(it.machine)) {
+            Some(again) => Err(ProgramFault::Twice(again.machine)),
+            None => Ok(()),
         }
-        if machines.len() != self.builds.len() {
-            return Err(ManifestFault::Twice("a build".into()));
-        }
-        Ok(())
     }
 }
 
@@ -194,6 +194,7 @@ impl fmt::Display for ProgramFault {
             Self::Versions(one, other) => {
                 write!(f, "the builds are of two versions, {one} and {other}")
             }
+            Self::NotWhole => f.write_str("it has no version, no builds, or is not whole"),
             Self::Twice(machine) => write!(f, "there are two builds for {machine}"),
         }
     }
@@ -255,8 +256,8 @@ mod tests {
         assert_eq!(other, Err(ProgramFault::Versions("1".into(), "2".into())));
         let mut wrong = two.clone();
         wrong.builds[0].size = 2;
-        assert_eq!(wrong.check(), Err(ManifestFault::Program));
+        assert_eq!(wrong.check(), Err(ProgramFault::NotWhole));
         let wrong = ProgramRelease { version: "../1".into(), ..two };
-        assert_eq!(wrong.check(), Err(ManifestFault::Program));
+        assert_eq!(wrong.check(), Err(ProgramFault::NotWhole));
     }
 }

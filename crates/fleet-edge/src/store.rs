@@ -143,20 +143,21 @@ impl RevisionStore {
         fs::File::open(place.parent().unwrap_or(&self.folder))?.sync_all()
     }
 
-    /// Begins to try a revision. `trust` are the keys that it names, with those of the settings.
+    /// Begins to try a revision, which names keys while others are configured.
     ///
     /// # Errors
     /// The record cannot be written.
     pub fn begin(
         &self,
         revision: KeptRevision,
-        trust: (TrustedKeys, TrustedKeys),
+        named: TrustedKeys,
+        configured: TrustedKeys,
     ) -> io::Result<()> {
         self.change(|record| {
             let before = record.put_off.take().filter(|it| it.revision == revision);
             let tries = before.map_or(1, |it| it.tries);
             record.tried = Some(TriedRevision { revision, tries });
-            record.tried_trust = Some(trust);
+            record.tried_trust = Some((named, configured));
         })
     }
 

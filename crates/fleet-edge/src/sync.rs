@@ -216,7 +216,7 @@ impl EdgeSync {
         }
         let program = self.lay_program(program?)?;
         self.lay_aside(&manifest)?;
-        self.store.begin(offered, (manifest.trust.clone(), self.setup.trusted.clone()))?;
+        self.store.begin(offered, manifest.trust.clone(), self.setup.trusted.clone())?;
         let laid = LaidRevision {
             number: manifest.revision,
             by: &manifest.by,

@@ -29,12 +29,12 @@ pub struct RevisionNote {
 /// Program of a revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ProgramChoice {
-    /// That of the revision before.
+    /// Same one as in the revision before.
     #[default]
     AsBefore,
-    /// Whatever each edge has installed.
+    /// Program that each edge has installed.
     Installed,
-    /// The one of which these files are builds.
+    /// Release of which these files are builds.
     Builds(Vec<PathBuf>),
 }
 

@@ -182,7 +182,7 @@ fn what_ends_the_process_twice_gives_way_to_the_revision_before() {
     edge.look(NOW, &program).unwrap();
     let store = bench.store();
     let bad = KeptRevision { number: 2, digest: ContentDigest::of(b"2"), program: None };
-    store.begin(bad, (bench.trusted(), bench.trusted())).unwrap();
+    store.begin(bad, bench.trusted(), bench.trusted()).unwrap();
     // Killed; the next start tries it again.
     store.count_start().unwrap();
     assert_eq!(store.record().unwrap().chosen(), Some(bad));

@@ -90,7 +90,7 @@ impl RunningApp {
             log::error!(target: "fleet", "the record of revisions cannot be written: {why}");
         }
         let program = fleet_program::running(&plan, started_as).unwrap_or_else(|why| {
-            self.note_problem(why);
+            self.note_problem(why.to_string());
             None
         });
         let app = Arc::clone(self);

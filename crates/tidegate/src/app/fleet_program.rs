@@ -10,7 +10,8 @@ use super::upgrade::TAKES_OVER;
 use crate::cli::{CommandFailure, CommandSetup, ExitReason};
 use config::Plan;
 use fleet_edge::{FleetSettings, LaidRevision, RevisionStore, RunningProgram, TakenBy};
-use std::fmt::Display;
+use std::fmt::{self, Display};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -35,22 +36,37 @@ fn settings(plan: &Plan) -> Option<&FleetSettings> {
     plan.file.fleet.as_ref().filter(|it| it.programs && it.bundles.is_some())
 }
 
+/// Reason why a machine takes no programs though it wants them.
+pub(super) enum NoPrograms {
+    /// Root started it, and it runs as somebody else.
+    OtherUser,
+    /// Program file that cannot be read.
+    Unknown(io::Error),
+}
+
+impl Display for NoPrograms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("fleet.programs: what is installed runs, as ")?;
+        match self {
+            Self::OtherUser => f.write_str(
+                "the user that it runs as must not choose what root starts; have it started as \
+                 that user, as the unit of the package does",
+            ),
+            Self::Unknown(why) => write!(f, "this program cannot be read: {why}"),
+        }
+    }
+}
+
 /// The program that runs, where the fleet may send another; none where it may not. `started_as` is
 /// the user that started it.
-pub(super) fn running(plan: &Plan, started_as: u32) -> Result<Option<RunningProgram>, String> {
+pub(super) fn running(plan: &Plan, started_as: u32) -> Result<Option<RunningProgram>, NoPrograms> {
     if settings(plan).is_none() {
         return Ok(None);
     }
     if started_as != rustix::process::geteuid().as_raw() {
-        return Err(
-            "fleet.programs: root started this, and it runs as another user, who must not \
-                    choose what root starts; what is installed runs. Have it started as its user, \
-                    as the unit of the package does"
-                .into(),
-        );
+        return Err(NoPrograms::OtherUser);
     }
-    let own = RunningProgram::own();
-    own.map(Some).map_err(|why| format!("fleet.programs: {why}; what is installed runs"))
+    RunningProgram::own().map(Some).map_err(NoPrograms::Unknown)
 }
 
 /// Goes on as the program of the revision in force, with the same words and the same number of
