@@ -1,17 +1,23 @@
-//! Counts of looks into a cache that machines share, and of what it was told.
+//! Looks into a cache that machines share, each over within its budget, and counts of what came of
+//! them and of what the cache was told.
 //!
-//! They only ever grow. Kept by the caches, read for the metrics page.
+//! Counts only ever grow. Kept by the caches, read for the metrics page.
 
+use fleet_live::ValueTold;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Time for which a question or a request waits for the cache.
+const BUDGET: Duration = Duration::from_millis(2);
 
 #[derive(Default)]
 pub(crate) struct CountedLooks {
-    pub(crate) hits: AtomicU64,
-    pub(crate) misses: AtomicU64,
-    pub(crate) late: AtomicU64,
-    pub(crate) refused: AtomicU64,
-    pub(crate) told: AtomicU64,
-    pub(crate) dropped: AtomicU64,
+    hits: AtomicU64,
+    misses: AtomicU64,
+    late: AtomicU64,
+    refused: AtomicU64,
+    told: AtomicU64,
+    dropped: AtomicU64,
 }
 
 /// Counts since the start.
@@ -46,6 +52,35 @@ impl CacheCounts {
 }
 
 impl CountedLooks {
+    /// Waits for a value within the budget; `believe` makes of it what is used.
+    pub(crate) async fn look<T, E>(
+        &self,
+        answer: impl Future<Output = Result<Option<Vec<u8>>, E>>,
+        believe: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Option<T> {
+        let Ok(Ok(value)) = tokio::time::timeout(BUDGET, answer).await else {
+            self.late.fetch_add(1, Relaxed);
+            return None;
+        };
+        let Some(value) = value else {
+            self.misses.fetch_add(1, Relaxed);
+            return None;
+        };
+        let found = believe(&value);
+        let count = if found.is_some() { &self.hits } else { &self.refused };
+        count.fetch_add(1, Relaxed);
+        found
+    }
+
+    /// Counts a value that was told, or was not.
+    pub(crate) fn note(&self, told: ValueTold) {
+        let count = match told {
+            ValueTold::Waits => &self.told,
+            ValueTold::Dropped => &self.dropped,
+        };
+        count.fetch_add(1, Relaxed);
+    }
+
     pub(crate) fn read(&self) -> CacheCounts {
         CacheCounts {
             hits: self.hits.load(Relaxed),

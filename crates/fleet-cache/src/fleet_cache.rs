@@ -5,13 +5,8 @@ use crate::purge_floor::PurgeFloor;
 use crate::sealed_answer::{AnswerSeal, SealedAnswer};
 use fleet_live::{LiveCache, LiveSettings, PurgeMark, ValueTold};
 use resolver::{SecondLevelAnswer, SecondLevelCache, SecondLevelKey, SecondLevelLook, wire_of};
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use vocab::{DomainName, Now};
-
-/// Time for which a question or a request waits for it.
-pub(crate) const BUDGET: Duration = Duration::from_millis(2);
 
 /// Cache that machines share.
 pub struct FleetCache(Arc<CacheCore>);
@@ -89,19 +84,7 @@ impl SecondLevelCache for FleetCache {
         let name = core.seal.name(&key);
         let answer = core.live.ask(name, transport::clock::now().mono_ms)?;
         Some(Box::pin(async move {
-            let counts = &core.counts;
-            let Ok(Ok(value)) = tokio::time::timeout(BUDGET, answer).await else {
-                counts.late.fetch_add(1, Relaxed);
-                return None;
-            };
-            let Some(value) = value else {
-                counts.misses.fetch_add(1, Relaxed);
-                return None;
-            };
-            let found = core.believe(&key, name, &value);
-            let count = if found.is_some() { &counts.hits } else { &counts.refused };
-            count.fetch_add(1, Relaxed);
-            found
+            core.counts.look(answer, |value| core.believe(&key, name, value)).await
         }))
     }
 
@@ -114,10 +97,6 @@ impl SecondLevelCache for FleetCache {
         let told = core.seal.seal(name, &answer).map_or(ValueTold::Dropped, |value| {
             core.live.tell(name, value, ends_unix_ms, now.mono_ms)
         });
-        let count = match told {
-            ValueTold::Waits => &core.counts.told,
-            ValueTold::Dropped => &core.counts.dropped,
-        };
-        count.fetch_add(1, Relaxed);
+        core.counts.note(told);
     }
 }

@@ -2,14 +2,13 @@
 //! or not at all.
 
 use crate::counted_looks::{CacheCounts, CountedLooks};
-use crate::fleet_cache::{BUDGET, CachePurge};
+use crate::fleet_cache::CachePurge;
 use crate::forgotten_urls::ForgottenUrls;
 use crate::purge_floor::PurgeFloor;
 use crate::sealed_answer::{AnswerSeal, SealedAnswer};
 use crate::shared_bytes::{read_response, write_response};
 use fleet_live::{LiveCache, LiveSettings, PurgeMark, ValueTold};
 use http_cache::{FetchPlace, ResponseLook, SecondLevelStore, SharedResponse, SharedResponseKey};
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vocab::Now;
 
@@ -86,19 +85,7 @@ impl SecondLevelStore for FleetResponses {
         let name = core.seal.response_name(&key);
         let answer = core.live.ask(name, transport::clock::now().mono_ms)?;
         Some(Box::pin(async move {
-            let counts = &core.counts;
-            let Ok(Ok(value)) = tokio::time::timeout(BUDGET, answer).await else {
-                counts.late.fetch_add(1, Relaxed);
-                return None;
-            };
-            let Some(value) = value else {
-                counts.misses.fetch_add(1, Relaxed);
-                return None;
-            };
-            let found = core.believe(&key.url, name, &value);
-            let count = if found.is_some() { &counts.hits } else { &counts.refused };
-            count.fetch_add(1, Relaxed);
-            found
+            core.counts.look(answer, |value| core.believe(&key.url, name, value)).await
         }))
     }
 
@@ -121,11 +108,7 @@ impl SecondLevelStore for FleetResponses {
         let told = sealed.map_or(ValueTold::Dropped, |value| {
             core.live.tell(name, value, ends_unix_ms, now.mono_ms)
         });
-        let count = match told {
-            ValueTold::Waits => &core.counts.told,
-            ValueTold::Dropped => &core.counts.dropped,
-        };
-        count.fetch_add(1, Relaxed);
+        core.counts.note(told);
     }
 
     fn forget(&self, url: &str, now: Now) {

@@ -89,12 +89,13 @@ impl RunningApp {
         if let Err(why) = confirmed {
             log::error!(target: "fleet", "the record of revisions cannot be written: {why}");
         }
-        let program = fleet_program::running(&plan, started_as).unwrap_or_else(|why| {
-            self.note_problem(why.to_string());
-            None
-        });
         let app = Arc::clone(self);
         let begun = std::thread::Builder::new().name("fleet".into()).spawn(move || {
+            // Here and not at the start: the program is read as a whole.
+            let program = fleet_program::running(&plan, started_as).unwrap_or_else(|why| {
+                app.note_problem(why.to_string());
+                None
+            });
             if let Err(why) = app.look_for_bundles(&fleet, store, program) {
                 let told = format!("this machine is no part of its fleet: {why}");
                 log::error!(target: "fleet", "{told}");
