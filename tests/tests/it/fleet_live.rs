@@ -49,11 +49,16 @@ impl TwoMachines {
             Tidegate::start(&yaml.replace("ORIGIN", &origin.address.to_string()))
         };
         let (one, two) = (edge("one"), edge("two"));
-        for edge in [&one, &two] {
-            standing(edge, "tidegate_fleet_live_degraded 0");
-            standing(edge, "tidegate_fleet_edges_seen 2");
-        }
+        until_both_are_seen([&one, &two]);
         Self { redis, upstream, origin, one, two }
+    }
+}
+
+/// Waits until each of two machines sees the other.
+pub(crate) fn until_both_are_seen(edges: [&Tidegate; 2]) {
+    for edge in edges {
+        standing(edge, "tidegate_fleet_live_degraded 0");
+        standing(edge, "tidegate_fleet_edges_seen 2");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Two machines that keep answers for each other in a real Redis, behind their own caches.
 
+use crate::fleet_live::until_both_are_seen;
 use std::net::Ipv4Addr;
 use test_support::RedisServer;
 use tidegate_tests::clients::{dig, dig_short};
@@ -40,14 +41,7 @@ impl TwoMachines {
         };
         let (one, two) =
             (edge("one", "\"||nobody.example^\""), edge("two", "\"||blocked.example^\""));
-        for edge in [&one, &two] {
-            until("the fleet", || {
-                let said = edge.figures();
-                (said.contains("tidegate_fleet_live_degraded 0")
-                    && said.contains("tidegate_fleet_edges_seen 2"))
-                .then_some(())
-            });
-        }
+        until_both_are_seen([&one, &two]);
         Self { redis, upstream, one, two }
     }
 

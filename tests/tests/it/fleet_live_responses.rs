@@ -1,5 +1,6 @@
 //! Two gateways that keep small responses for each other in a real Redis, behind their own caches.
 
+use crate::fleet_live::until_both_are_seen;
 use std::time::{Duration, Instant};
 use test_support::RedisServer;
 use tidegate_tests::clients::curl_with_head;
@@ -44,14 +45,7 @@ impl TwoGateways {
             Tidegate::start(&yaml.replace("ORIGIN", &origin.address.to_string()))
         };
         let (one, two) = (edge("one"), edge("two"));
-        for edge in [&one, &two] {
-            until("the fleet", || {
-                let said = edge.figures();
-                (said.contains("tidegate_fleet_live_degraded 0")
-                    && said.contains("tidegate_fleet_edges_seen 2"))
-                .then_some(())
-            });
-        }
+        until_both_are_seen([&one, &two]);
         Self { redis, origin, one, two }
     }
 

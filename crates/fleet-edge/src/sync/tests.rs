@@ -61,21 +61,26 @@ impl Bench {
         EdgeSync::new(setup, identity, store, client)
     }
 
-    /// A manifest of one file.
-    fn manifest(&self, revision: u64, text: &str) -> BundleManifest {
+    /// Puts some content at the place, in chunks.
+    fn chunks(&self, content: &[u8]) -> Vec<ChunkRef> {
         let mut chunks = Vec::new();
-        split::<io::Error>(text.as_bytes(), |chunk| {
+        split::<io::Error>(content, |chunk| {
             let path = self.folder.join("place").join(objects::chunk(&chunk.digest));
             fs::write(path, &chunk.bytes)?;
             chunks.push(ChunkRef { digest: chunk.digest, size: chunk.size });
             Ok(())
         })
         .unwrap();
+        chunks
+    }
+
+    /// A manifest of one file.
+    fn manifest(&self, revision: u64, text: &str) -> BundleManifest {
         let file = BundleFile {
             path: BundlePath::parse("tidegate.yaml").unwrap(),
             size: text.len() as u64,
             digest: ContentDigest::of(text.as_bytes()),
-            chunks,
+            chunks: self.chunks(text.as_bytes()),
         };
         BundleManifest {
             format: FORMAT,
@@ -276,17 +281,10 @@ fn share_of(site: &str) -> CanaryShare {
 
 /// A manifest with a program of these bytes for this machine.
 fn with_program(bench: &Bench, manifest: BundleManifest, bytes: &[u8]) -> BundleManifest {
-    let mut chunks = Vec::new();
-    split::<io::Error>(bytes, |chunk| {
-        let path = bench.folder.join("place").join(objects::chunk(&chunk.digest));
-        fs::write(path, &chunk.bytes)?;
-        chunks.push(ChunkRef { digest: chunk.digest, size: chunk.size });
-        Ok(())
-    })
-    .unwrap();
     let machine = ProgramMachine::own().unwrap();
     let digest = ContentDigest::of(bytes);
-    let build = ProgramBuild { machine, size: bytes.len() as u64, digest, chunks };
+    let build =
+        ProgramBuild { machine, size: bytes.len() as u64, digest, chunks: bench.chunks(bytes) };
     let program = Some(ProgramRelease { version: "2".into(), builds: vec![build] });
     BundleManifest { program, ..manifest }
 }
