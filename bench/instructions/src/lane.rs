@@ -5,7 +5,7 @@
 
 use crate::stored::{LATER, NOW, URL, answer_fields};
 use http::{HeaderMap, Method, Request, Response};
-use http_cache::{CacheEnvironment, CacheRequest, HttpCache, OriginFetcher};
+use http_cache::{CacheEnvironment, CacheRequest, HttpCache, OriginFetcher, SecondLevelSlot};
 use http_engine::fast_path::{FastPath, FastReply, SimpleRequest, TargetForm};
 use http_engine::{Body, HttpVersions, Incoming, Limits, serve_with_fast_path};
 use http_freshness::CachingRules;
@@ -147,8 +147,12 @@ impl OriginFetcher for Origin {
 /// A page of 4 KiB is sent from the cache in the fast path. The proxy asks its policy too, which
 /// is counted by itself, and its ledger, which is no pure function.
 pub fn cache_hit(count: usize) -> usize {
-    let around =
-        CacheEnvironment { clock: || NOW, folder: PathBuf::new(), log: Arc::new(|_: &str| ()) };
+    let around = CacheEnvironment {
+        clock: || NOW,
+        folder: PathBuf::new(),
+        log: Arc::new(|_: &str| ()),
+        second_level: SecondLevelSlot::default(),
+    };
     let cache =
         HttpCache::new(&http_cache::Settings::default(), &CachingRules::forward(), None, &around);
     let hits = Arc::new(AtomicUsize::new(0));
