@@ -121,14 +121,14 @@ $(MDBOOK): Makefile
 
 # nextest where it is installed, else cargo's own runner: the same tests.
 unit: dashboard
-	if $(CARGO) nextest --version >/dev/null 2>&1; then $(CARGO) nextest run --workspace --exclude tidegate-tests --locked; \
-	else $(CARGO) test --workspace --exclude tidegate-tests --locked 2>&1 | tests/slowest.py --binaries; fi
+	if $(CARGO) nextest --version >/dev/null 2>&1; then $(CARGO) nextest run --retries 1 --workspace --exclude tidegate-tests --locked; \
+	else tests/run.py --binaries $(CARGO) test --workspace --exclude tidegate-tests --locked; fi
 	$(CARGO) test --workspace --doc --locked -q
 
 # One test at a time: they start whole servers, browsers and network namespaces.
 e2e: dashboard test-packages cache-suite s3-server
 	$(CARGO) build --locked -p tidegate
-	$(CARGO) test -p tidegate-tests --locked -- --test-threads=1 | tests/slowest.py
+	tests/run.py $(CARGO) test -p tidegate-tests --locked -- --test-threads=1
 	cd dashboard && npm run --silent stories
 
 # Packages of the binary that the end-to-end tests have, on machines with systemd that are kept in memory.

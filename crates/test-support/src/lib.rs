@@ -16,6 +16,7 @@ mod redis_cluster;
 mod redis_server;
 mod scratch;
 mod scripted_origin;
+mod time_waited;
 
 pub use clickhouse_server::ClickHouseServer;
 pub use door_parts::{blocking, open_ledger};
@@ -27,8 +28,9 @@ pub use redis_cluster::RedisCluster;
 pub use redis_server::RedisServer;
 pub use scratch::{ScratchFolder, scratch};
 pub use scripted_origin::{OriginReply, ScriptedOrigin, ask, ok, read_message, serve_one};
+pub use time_waited::TimeWaited;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Time that no step of a test takes, unless it fails.
 pub const DEADLINE: Duration = Duration::from_secs(20);
@@ -37,9 +39,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// Waits until `is_so`, for at most the deadline.
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
+    let mut waited = TimeWaited::new();
     while !is_so() {
-        assert!(begun.elapsed() < DEADLINE, "{what}: not within {DEADLINE:?}");
+        assert!(waited.until_now() < DEADLINE, "{what}: not within {DEADLINE:?}");
         std::thread::park_timeout(LOOK_AGAIN);
     }
 }

@@ -1,13 +1,16 @@
 //! Origin servers that do what a test says, and a client that shows every byte.
 
-use crate::DEADLINE;
-use std::io::{Read, Write};
+use crate::{DEADLINE, TimeWaited};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Bytes that are read at once.
 const PIECE_BYTES: usize = 16 << 10;
+/// Silence after which a reader looks whether the deadline has passed.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Reply of an origin to a request.
 #[derive(Clone, Debug)]
@@ -91,8 +94,8 @@ fn serve(
 
 /// Reads one message: its head, and its body where its length is given or it is chunked.
 pub fn read_message(stream: &mut TcpStream) -> Option<String> {
-    stream.set_read_timeout(Some(DEADLINE)).unwrap();
-    let mut bytes = Vec::new();
+    stream.set_read_timeout(Some(LOOK_AGAIN)).unwrap();
+    let (mut bytes, mut waited) = (Vec::new(), TimeWaited::new());
     loop {
         if let Some(end) = position(&bytes, b"\r\n\r\n")
             && is_whole(&bytes[..end], &bytes[end + 4..])
@@ -101,10 +104,15 @@ pub fn read_message(stream: &mut TcpStream) -> Option<String> {
         }
         let mut piece = [0; PIECE_BYTES];
         match stream.read(&mut piece) {
+            Ok(count @ 1..) => bytes.extend_from_slice(&piece[..count]),
+            Err(fault) if is_silence(fault.kind()) && waited.until_now() < DEADLINE => {}
             Ok(0) | Err(_) => return None,
-            Ok(count) => bytes.extend_from_slice(&piece[..count]),
         }
     }
+}
+
+fn is_silence(fault: ErrorKind) -> bool {
+    matches!(fault, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
 fn is_whole(head: &[u8], body: &[u8]) -> bool {

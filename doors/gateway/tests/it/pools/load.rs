@@ -5,6 +5,7 @@ use crate::support::{Gateway, parts, read_message, start};
 use door_gateway::{PoolChange, ServerDetails};
 use std::io::Write;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
@@ -83,7 +84,7 @@ fn loaded(gateway: &Gateway, meanwhile: impl FnOnce()) -> usize {
     std::thread::scope(|scope| {
         let clients: Vec<_> =
             (0..4).map(|_| scope.spawn(|| ask_on(gateway.address, &end))).collect();
-        meanwhile();
+        let failed = catch_unwind(AssertUnwindSafe(meanwhile)).err();
         end.store(true, SeqCst);
         let ended = clients.into_iter().map(|client| client.join().unwrap());
         let mut all = 0;
@@ -91,7 +92,7 @@ fn loaded(gateway: &Gateway, meanwhile: impl FnOnce()) -> usize {
             assert_eq!(bad, None, "after {good} good ones");
             all += good;
         }
-        all
+        failed.map_or(all, |failed| resume_unwind(failed))
     })
 }
 
