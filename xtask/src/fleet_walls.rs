@@ -87,6 +87,7 @@ pub(crate) const FLEET_COMMANDS: Wall = Wall {
         "fleet-edge",
         "fleet-publish",
         "fleet-view",
+        "policy-lists",
         "origins",
         "resolver",
         "transport",

@@ -183,11 +183,16 @@ impl Plan {
         self.file.dns.clone().unwrap_or_default().resolver()
     }
 
+    /// The folder of the fleet's revision, where this is one machine of a fleet.
+    pub fn fleet_folder(&self) -> Option<&Path> {
+        self.fleet.as_ref().map(|fleet| &*fleet.folder)
+    }
+
     /// The folder that relative paths of the file start from: the file's own, the bundle's where
     /// it is one machine of a fleet, or the state folder for the embedded default.
     pub fn base<'p>(&'p self, state_dir: &'p Path) -> &'p Path {
-        if let Some(fleet) = &self.fleet {
-            return &fleet.folder;
+        if let Some(folder) = self.fleet_folder() {
+            return folder;
         }
         if self.is_built_in() {
             return state_dir;

@@ -3,14 +3,17 @@
 use crate::{FleetHost, wrong};
 use command_output::CommandFailure;
 use config::{ConfigLayers, Plan};
-use fleet_bundle::EdgeState;
+use fleet_bundle::{BundlePath, EdgeState};
 use fleet_edge::RevisionLayers;
-use fleet_publish::FleetFolder;
-use std::collections::BTreeSet;
-use std::path::Path;
+use fleet_publish::{FLEET_FILE, FleetFolder};
+use policy_lists::{CompiledLists, NotCompiled};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 /// Combinations of overlays that are judged; each compiles the lists.
 const COMBINATIONS_MAX: usize = 64;
+/// Different sets of lists that are compiled for edges, each of which fetches all of them.
+const LISTS_MAX: usize = 4;
 
 /// Judges every combination of overlays that an edge has, and each overlay alone; the warnings.
 pub(crate) fn judge(
@@ -47,19 +50,64 @@ pub(crate) fn plan_of(layers: &RevisionLayers) -> Result<Plan, CommandFailure> {
     config::parse_with("{}", &own, layers).map_err(|found| CommandFailure::complaints(&found))
 }
 
-fn combinations(folder: &FleetFolder) -> Result<BTreeSet<Vec<std::path::PathBuf>>, CommandFailure> {
-    let mut found = BTreeSet::from([Vec::new()]);
-    let edges = folder.entries().map_err(wrong)?;
-    for edge in edges.iter().filter(|it| it.state != EdgeState::Revoked) {
-        let layers = RevisionLayers::of(&folder.path, edge.name.as_str(), &edge.labels);
-        found.insert(layers.overlays);
+/// Lists of every combination of overlays that an edge has, compiled; and a warning where they
+/// cannot be.
+pub(crate) fn compiled_lists(folder: &FleetFolder) -> Result<MadeOfLists, CommandFailure> {
+    let mut made = MadeOfLists::default();
+    for overlays in worn(folder)? {
+        let layers = RevisionLayers { folder: folder.path.clone(), overlays };
+        let plan = plan_of(&layers)?;
+        let known = |path: &str| made.files.keys().any(|it| it.as_str() == path);
+        match CompiledLists::of(&plan, &folder.path, known) {
+            Ok(None) => {}
+            Ok(Some(_)) if made.files.len() == LISTS_MAX => {
+                let message = format!(
+                    "{FLEET_FILE}: compiled_lists: edges have more than {LISTS_MAX} different sets \
+                     of lists; those of the others are compiled there"
+                );
+                made.warnings.insert(message);
+            }
+            Ok(Some(lists)) => {
+                let path = BundlePath::parse(&lists.path).map_err(wrong)?;
+                made.files.insert(path, lists.bytes);
+            }
+            Err(NotCompiled::Fetched(name)) => {
+                let message = format!(
+                    "{FLEET_FILE}: compiled_lists: each edge fetches the list {name:?} by itself, \
+                     and compiles; give it a path to publish it"
+                );
+                made.warnings.insert(message);
+            }
+            Err(NotCompiled::Unreadable(found)) => return Err(CommandFailure::complaints(&found)),
+        }
     }
+    Ok(made)
+}
+
+/// Files that were made of lists.
+#[derive(Default)]
+pub(crate) struct MadeOfLists {
+    pub(crate) files: BTreeMap<BundlePath, Vec<u8>>,
+    pub(crate) warnings: BTreeSet<String>,
+}
+
+/// Combinations of overlays that an edge has, and none of them.
+fn worn(folder: &FleetFolder) -> Result<BTreeSet<Vec<PathBuf>>, CommandFailure> {
+    let edges = folder.entries().map_err(wrong)?;
+    let edges = edges.iter().filter(|it| it.state != EdgeState::Revoked);
+    let overlays = edges
+        .map(|edge| RevisionLayers::of(&folder.path, edge.name.as_str(), &edge.labels).overlays);
+    Ok(overlays.chain([Vec::new()]).collect())
+}
+
+fn combinations(folder: &FleetFolder) -> Result<BTreeSet<Vec<PathBuf>>, CommandFailure> {
+    let mut found = worn(folder)?;
     found.extend(overlays(&folder.path)?.into_iter().map(|path| vec![path]));
     Ok(found)
 }
 
 /// Files of the folder of overlays, whose names say whom they are for.
-fn overlays(folder: &Path) -> Result<Vec<std::path::PathBuf>, CommandFailure> {
+fn overlays(folder: &Path) -> Result<Vec<PathBuf>, CommandFailure> {
     let Ok(entries) = std::fs::read_dir(folder.join(fleet_edge::OVERLAY_FOLDER)) else {
         return Ok(Vec::new());
     };

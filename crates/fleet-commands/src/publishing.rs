@@ -25,7 +25,14 @@ pub(crate) fn publish(host: &dyn FleetHost, args: &PublishArgs) -> Result<(), Co
     for warning in &warnings {
         println!("{warning}");
     }
-    let source = SourceFiles::gather(&publisher.folder.path).map_err(wrong)?;
+    let mut source = SourceFiles::gather(&publisher.folder.path).map_err(wrong)?;
+    if publisher.folder.file.compiled_lists {
+        let made = judged_folder::compiled_lists(&publisher.folder)?;
+        for warning in made.warnings {
+            println!("{warning}");
+        }
+        source.made = made.files;
+    }
     if args.dry_run {
         println!("{} files are fine, and nothing was published", source.open.len());
         return Ok(());

@@ -18,6 +18,7 @@ pub(crate) fn diff(args: &FolderArgs) -> Result<(), CommandFailure> {
     let before: BTreeMap<&str, ContentDigest> = newest
         .iter()
         .flat_map(|(manifest, _)| &manifest.files)
+        .filter(|file| !file.path.as_path().starts_with(policy_lists::COMPILED_FOLDER))
         .map(|file| (file.path.as_str(), file.digest))
         .collect();
     let mut differs = 0;

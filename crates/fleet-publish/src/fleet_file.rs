@@ -32,6 +32,9 @@ pub struct FleetFile {
     /// Signatures by different keys that a revision must have.
     #[serde(default = "one")]
     pub signatures: u8,
+    /// `true`: lists are compiled where they are published, and edges need not. `false` by default.
+    #[serde(default)]
+    pub compiled_lists: bool,
     /// Edges that have joined.
     #[serde(default)]
     pub edges: Vec<EdgeRecord>,

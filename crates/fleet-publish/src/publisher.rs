@@ -11,6 +11,7 @@ use fleet_bundle::{
     SealedSecrets, SignedEnvelope, split,
 };
 use fleet_edge::{BundleClient, PlacedObject, objects};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
@@ -240,8 +241,10 @@ impl FleetPublisher {
         known: &mut BTreeSet<ContentDigest>,
     ) -> Result<SentFiles, PublishFault> {
         let mut sent = SentFiles { files: Vec::new(), sent: 0, bytes: 0 };
-        for path in &source.open {
-            let content = source.read(path)?;
+        let found = source.open.iter().map(|path| (path, source.read(path).map(Cow::Owned)));
+        let made = source.made.iter().map(|(path, bytes)| (path, Ok(Cow::Borrowed(&**bytes))));
+        for (path, content) in found.chain(made) {
+            let content = content?;
             if content.len() as u64 > FILE_BYTES_MAX {
                 let fault = fleet_bundle::ManifestFault::TooMuch("bytes of one file");
                 return Err(PublishFault::Manifest(fault));

@@ -4,6 +4,7 @@
 use crate::fleet_file::FLEET_FILE;
 use fleet_bundle::{BadBundlePath, BundlePath, FILES_MAX, SealedSecrets};
 use fleet_edge::{MAIN_FILE, SECRET_FOLDER};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -16,6 +17,8 @@ pub struct SourceFiles {
     pub folder: PathBuf,
     /// Paths of files that everybody may read.
     pub open: Vec<BundlePath>,
+    /// Files that are in the bundle and not in the folder: what was made of it.
+    pub made: BTreeMap<BundlePath, Vec<u8>>,
     /// Files that are sealed for each edge.
     pub secrets: SealedSecrets,
 }
@@ -41,8 +44,12 @@ impl SourceFiles {
     /// # Errors
     /// [`SourceFault`].
     pub fn gather(folder: &Path) -> Result<Self, SourceFault> {
-        let mut found =
-            Self { folder: folder.into(), open: Vec::new(), secrets: SealedSecrets::default() };
+        let mut found = Self {
+            folder: folder.into(),
+            open: Vec::new(),
+            made: BTreeMap::new(),
+            secrets: SealedSecrets::default(),
+        };
         found.walk(folder)?;
         found.open.sort_unstable();
         if found.open.iter().any(|it| it.as_str() == MAIN_FILE) {

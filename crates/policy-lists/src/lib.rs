@@ -6,7 +6,9 @@
 //! text. Called by the running program, which has the lists in force ([`ListOwner`]), and by
 //! commands.
 
+mod compiled_lists;
 mod folder;
+mod hex_text;
 mod overlaps;
 mod owner;
 mod randomness;
@@ -14,6 +16,7 @@ mod subscriptions;
 mod texts;
 mod unreadable;
 
+pub use compiled_lists::{CompiledLists, NotCompiled};
 pub use overlaps::CountedOverlaps;
 pub use owner::ListOwner;
 pub use subscriptions::{
@@ -21,7 +24,7 @@ pub use subscriptions::{
     Subscriptions, UpdateRefusal, subscribe, update_offline,
 };
 pub use texts::{
-    ListTexts, RulesOrigin, compile_file, compiled_alone, folders, list_info, not_in_force,
-    origin_of, read, without_rules,
+    COMPILED_FOLDER, ListTexts, RulesOrigin, compile_file, compiled_alone, folders, list_info,
+    not_in_force, origin_of, read, without_rules,
 };
 pub use unreadable::ListReadError;

@@ -7,6 +7,7 @@
 //! problem but an empty one: [`crate::subscriptions`] brings it.
 
 use crate::folder;
+use crate::hex_text::hex;
 use crate::randomness::random;
 use crate::subscriptions::Subscription;
 use crate::unreadable::ListReadError;
@@ -15,13 +16,16 @@ use config::{FileComplaint, Plan};
 use policy::{ListFile, ListKind, ListReport, ListSettings, ListSource, RuleSet, UnfitList};
 use sha2::{Digest, Sha256};
 use state_folder::replace_file;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use vocab::Complaint;
 
 /// The lists that come with the binary.
 const STARTER: &str = include_str!("../assets/starter.txt");
 const SNAPSHOT_FILE: &str = "policy.snapshot";
+/// Folder of compiled lists in a bundle of a fleet. What the fleet's own folder has in hidden
+/// folders is not published, so that nothing else is in there.
+pub const COMPILED_FOLDER: &str = ".compiled";
 
 /// A list's text.
 struct ListText {
@@ -54,6 +58,8 @@ pub struct ListTexts {
     pub problems: Vec<FileComplaint>,
     /// Remarks on what is no problem, but perhaps not meant: folders without any list.
     pub remarks: Vec<String>,
+    /// Folder of lists that whoever publishes a fleet's bundles has compiled.
+    compiled: Option<PathBuf>,
 }
 
 /// Where compiled rules came from.
@@ -61,6 +67,8 @@ pub struct ListTexts {
 pub enum RulesOrigin {
     /// The snapshot of an earlier start.
     Snapshot,
+    /// The bundle of a fleet, whose publisher has compiled them.
+    Bundle,
     /// Compiled just now.
     Compiled,
 }
@@ -68,7 +76,9 @@ pub enum RulesOrigin {
 /// Reads every list that the plan names.
 pub fn read(plan: &Plan, state_dir: &Path) -> ListTexts {
     let base = plan.base(state_dir);
-    let mut texts = ListTexts { lists: Vec::new(), problems: Vec::new(), remarks: Vec::new() };
+    let compiled = plan.fleet_folder().map(|folder| folder.join(COMPILED_FOLDER));
+    let mut texts =
+        ListTexts { lists: Vec::new(), problems: Vec::new(), remarks: Vec::new(), compiled };
     // What stands in the configuration has not changed since that did.
     let configured_ms = changed_ms(&plan.source);
     for (index, list) in plan.file.policy.lists.iter().enumerate() {
@@ -252,7 +262,7 @@ impl ListTexts {
 
     /// Returns what identifies these texts: name, kind and content of each list, with its files if
     /// it is a folder.
-    fn digest(&self) -> [u8; 32] {
+    pub(crate) fn digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         for list in &self.lists {
             for part in [list.name.as_bytes(), &[list.kind as u8], &list.content.text] {
@@ -269,14 +279,14 @@ impl ListTexts {
         hash.finalize().into()
     }
 
-    /// The rules, from the snapshot if it is of these texts; else compiled, where there are rules
-    /// of before by reading only what changed since.
+    /// The rules, from the snapshot or the fleet's bundle if they are of these texts; else compiled,
+    /// where there are rules of before by reading only what changed since.
     pub fn rules(&self, state_dir: &Path, before: Option<&RuleSet>) -> (RuleSet, RulesOrigin) {
         let key = self.digest();
-        let snapshot = state_dir.join(SNAPSHOT_FILE);
-        if let Some(rules) = Self::from_snapshot(state_dir, key) {
-            return (rules, RulesOrigin::Snapshot);
+        if let Some(kept) = self.kept(state_dir, key) {
+            return kept;
         }
+        let snapshot = state_dir.join(SNAPSHOT_FILE);
         let rules = self.compile_after(before);
         if let Err(error) = replace_file(&snapshot, &rules.to_snapshot(key)) {
             log::warn!(
@@ -291,8 +301,8 @@ impl ListTexts {
 
     /// The same, and nothing is kept for the next start.
     pub fn rules_unkept(&self, state_dir: &Path, before: Option<&RuleSet>) -> RuleSet {
-        let kept = Self::from_snapshot(state_dir, self.digest());
-        kept.unwrap_or_else(|| self.compile_after(before))
+        let kept = self.kept(state_dir, self.digest());
+        kept.map_or_else(|| self.compile_after(before), |(rules, _)| rules)
     }
 
     fn compile_after(&self, before: Option<&RuleSet>) -> RuleSet {
@@ -302,9 +312,15 @@ impl ListTexts {
         }
     }
 
-    fn from_snapshot(state_dir: &Path, key: [u8; 32]) -> Option<RuleSet> {
-        let bytes = std::fs::read(state_dir.join(SNAPSHOT_FILE)).ok()?;
-        RuleSet::from_snapshot(&bytes, key).ok()
+    /// Rules that were compiled from these texts before, or elsewhere.
+    fn kept(&self, state_dir: &Path, key: [u8; 32]) -> Option<(RuleSet, RulesOrigin)> {
+        let snapshot = (state_dir.join(SNAPSHOT_FILE), RulesOrigin::Snapshot);
+        let bundle = self.compiled.iter();
+        let bundle = bundle.map(|folder| (folder.join(hex(&key)), RulesOrigin::Bundle));
+        std::iter::once(snapshot).chain(bundle).find_map(|(file, origin)| {
+            let bytes = std::fs::read(file).ok()?;
+            Some((RuleSet::from_snapshot(&bytes, key).ok()?, origin))
+        })
     }
 
     /// The rules, compiled now.

@@ -33,6 +33,7 @@ mod doctor;
 mod documents;
 mod first_run;
 mod fleet;
+mod fleet_lists;
 mod fleet_live;
 mod fleet_live_cache;
 mod fleet_live_responses;

@@ -13,6 +13,7 @@ mod timetable;
 pub use failure::{BadAuthorities, ListFetchError, ListsNotInForce, UpdateRefusal};
 pub use fetching::{ShrinkRule, update_offline};
 
+use crate::hex_text::hex;
 use crate::owner::ListOwner;
 use crate::randomness::random;
 use admin::model;
@@ -20,7 +21,6 @@ use config::Plan;
 use fetch::{BadUrl, FetchRecord, FileOutcome, Url};
 use policy::ListSettings;
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -181,13 +181,6 @@ fn file_name(name: &str, url: &Url) -> String {
     let readable: String = name.chars().take(NAME_CHARS_MAX).map(tame).collect();
     let digest = hex(&Sha256::digest(format!("{name}\n{url}")));
     format!("{}-{}.txt", readable.to_ascii_lowercase(), &digest[..16])
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a String takes everything");
-        text
-    })
 }
 
 impl Subscriptions {

@@ -53,6 +53,7 @@ pub(super) fn lines(app: &RunningApp, origin: RulesOrigin) -> Vec<String> {
     let (lists, rules) = size(&policy);
     let from = match origin {
         RulesOrigin::Snapshot => "from the snapshot",
+        RulesOrigin::Bundle => "from the bundle",
         RulesOrigin::Compiled => "compiled",
     };
     lines.push(format!("{lists} lists with {rules} rules, {from}"));
