@@ -1,4 +1,4 @@
-// The admin API's JSON, as `crates/admin/src/model.rs` describes it.
+// The admin API's JSON, as `crates/admin-api/src/lib.rs` describes it.
 // Times are ISO 8601 in UTC; numbers carry their unit in the name (`_s`, `_us`, `_bytes`).
 
 export { DOORS } from "./doors";

@@ -3,8 +3,8 @@
 //!
 //! Part of [`crate::walls`].
 
-use crate::bans::{HTTP, RUN_TIME, TLS};
-use crate::wall::{Purity, Wall};
+use crate::bans::{CLOCK, HTTP, LOGGING, RUN_TIME, SERVERS, SYSTEM, TLS};
+use crate::wall::{Purity, Wall, system};
 
 /// Crates below the doors, which all of them may name.
 pub(crate) const BELOW_DOORS: &[&str] = &[
@@ -59,8 +59,25 @@ pub(crate) const BELOW_DOORS: &[&str] = &[
     "wasm-filters",
 ];
 
+/// The JSON of the control API.
+pub(crate) const ADMIN_API: Wall = system(
+    "admin-api",
+    "crates/admin-api",
+    &[
+        "vocab",
+        "policy",
+        "request-rows",
+        "bypass-radar",
+        "page-visits",
+        "first-run-api",
+        "pool-api",
+    ],
+    &[RUN_TIME, SYSTEM, CLOCK, TLS, HTTP, LOGGING, SERVERS],
+);
+
 /// Crates that the admin may name.
 pub(crate) const BELOW_ADMIN: &[&str] = &[
+    "admin-api",
     "vocab",
     "settings",
     "policy",
@@ -70,9 +87,7 @@ pub(crate) const BELOW_ADMIN: &[&str] = &[
     "request-rows",
     "bypass-radar",
     "page-visits",
-    "first-run-api",
     "fleet-api",
-    "pool-api",
     "durable-file",
     "passwords",
     "accounts",
@@ -87,7 +102,15 @@ pub(crate) const CONTROL_CLIENT: Wall = Wall {
     name: "control-client",
     folder: "crates/control-client",
     floor: 4,
-    may: &["vocab", "http-engine", "fleet-api", "request-rows", "admin", "command-output"],
+    may: &[
+        "vocab",
+        "http-engine",
+        "admin-api",
+        "fleet-api",
+        "request-rows",
+        "admin",
+        "command-output",
+    ],
     never: &[TLS],
     purity: Purity::Free,
 };
@@ -104,7 +127,7 @@ pub(crate) const METRICS_PAGE: Wall = Wall {
         "telemetry",
         "transport",
         "resolver",
-        "admin",
+        "admin-api",
     ],
     never: &[TLS, HTTP],
     purity: Purity::Free,
@@ -115,7 +138,15 @@ pub(crate) const FIRST_RUN: Wall = Wall {
     name: "first-run",
     folder: "crates/first-run",
     floor: 4,
-    may: &["vocab", "config", "config-history", "admin", "diagnosis", "transport", "door-pixel"],
+    may: &[
+        "vocab",
+        "config",
+        "config-history",
+        "admin-api",
+        "diagnosis",
+        "transport",
+        "door-pixel",
+    ],
     never: &[RUN_TIME, TLS, HTTP],
     purity: Purity::Free,
 };
@@ -136,7 +167,7 @@ pub(crate) const POLICY_LISTS: Wall = Wall {
         "command-output",
         "door-dns",
         "config",
-        "admin",
+        "admin-api",
         "state-folder",
     ],
     never: &[TLS, HTTP],
@@ -200,6 +231,7 @@ pub(crate) const PROGRAM: &[&str] = &[
     "config",
     "config-history",
     "config-imports",
+    "admin-api",
     "admin",
     "line-console",
     "command-output",

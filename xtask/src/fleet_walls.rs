@@ -28,7 +28,16 @@ pub(crate) const FLEET_QUESTIONS: Wall = Wall {
     name: "fleet-questions",
     folder: "crates/fleet-questions",
     floor: 4,
-    may: &["vocab", "ledger", "transport", "fleet-api", "fleet-live", "request-rows", "admin"],
+    may: &[
+        "vocab",
+        "ledger",
+        "transport",
+        "admin-api",
+        "fleet-api",
+        "fleet-live",
+        "request-rows",
+        "admin",
+    ],
     never: &[RUN_TIME, HTTP],
     purity: Purity::Free,
 };

@@ -5,8 +5,8 @@
 
 use crate::bans::{CHANCE, CLOCK, HTTP, LOGGING, PURE, RUN_TIME, SERDE, SERVERS, SYSTEM, TLS};
 use crate::door_walls::{
-    BELOW_ADMIN, CONTROL_CLIENT, FIRST_RUN, METRICS_PAGE, PLAIN_COMMANDS, POLICY_LISTS, PROGRAM,
-    START_PRIVILEGES, door,
+    ADMIN_API, BELOW_ADMIN, CONTROL_CLIENT, FIRST_RUN, METRICS_PAGE, PLAIN_COMMANDS, POLICY_LISTS,
+    PROGRAM, START_PRIVILEGES, door,
 };
 use crate::fleet_walls::{
     FLEET_BUNDLE, FLEET_CACHE, FLEET_COMMANDS, FLEET_EDGE, FLEET_LIVE, FLEET_PUBLISH,
@@ -261,6 +261,7 @@ pub(crate) const WALLS: &[Wall] = &[
     FLEET_ROWS,
     FLEET_EDGE,
     FLEET_VIEW,
+    ADMIN_API,
     system(
         "request-rows",
         "crates/request-rows",
@@ -407,7 +408,7 @@ pub(crate) const WALLS: &[Wall] = &[
         name: "config-history",
         folder: "crates/config-history",
         floor: 4,
-        may: &["config", "admin", "durable-file"],
+        may: &["config", "admin", "admin-api", "durable-file"],
         never: &[RUN_TIME, TLS, HTTP],
         purity: Purity::Free,
     },
@@ -444,7 +445,7 @@ pub(crate) const WALLS: &[Wall] = &[
         name: "line-console",
         folder: "crates/line-console",
         floor: 4,
-        may: &["vocab", "ledger", "transport", "admin"],
+        may: &["vocab", "ledger", "transport", "admin", "admin-api"],
         never: &[TLS, HTTP],
         purity: Purity::Free,
     },

@@ -6,7 +6,7 @@
 
 use crate::change_author::ChangeAuthor;
 use crate::control::SettingsRefusal;
-use crate::model::{
+use admin_api::{
     ApplyOutcome, ApplyRequest, ChangeDetails, ChangeList, CheckDraft, CheckedDraft,
     ConfigFileInfo, ConfigFileList, EditDraft, EditedDraft, PlacedProblem, ReplayDraft,
     ReplayOutcome, RestoreRequest,

@@ -4,7 +4,7 @@
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
 use crate::change_author::ChangeAuthor;
-use crate::model::{
+use admin_api::{
     CachePage, ClientTrust, ConfigText, DeviceInfo, DnsCacheInfo, InspectedInfo, ListInfo,
     ListOverlaps, ListUpdateOutcome, NewServer, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo,
     ProfileTable, ProgramInfo, ReloadOutcome, ReplayOutcome, SettingEdit, StoreInfo,

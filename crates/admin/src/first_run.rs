@@ -6,7 +6,7 @@
 use crate::change_author::ChangeAuthor;
 use crate::configuration::FilesRefusal;
 use crate::control::SettingsRefusal;
-use crate::model::{FirstRunInfo, FirstRunOutcome, FirstRunQuery, FirstRunRequest};
+use admin_api::{FirstRunInfo, FirstRunOutcome, FirstRunQuery, FirstRunRequest};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use vocab::Now;

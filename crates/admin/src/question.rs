@@ -4,7 +4,7 @@
 //! guessed from what is there. It decides nothing.
 
 use crate::control::WhyQuestion;
-use crate::model::WhyQuery;
+use admin_api::WhyQuery;
 use http::Uri;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};

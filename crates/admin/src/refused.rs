@@ -4,7 +4,7 @@
 //! the gate and the handlers.
 
 use crate::control::SettingsRefusal;
-use crate::model::ApiProblem;
+use admin_api::ApiProblem;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::response::{IntoResponse, Response};

@@ -2,9 +2,9 @@
 //!
 //! A few wait for the provider at once, and no more. Made with the admin; called by the routes.
 
-use crate::model::SignOnOffer;
 use crate::refused::ApiRefusal;
 use accounts::UserRole;
+use admin_api::SignOnOffer;
 use http::StatusCode;
 use single_sign_on::{
     CallbackQuery, ProviderTransport, SignOnFailure, SignOnSettings, SignOnStart, SignedOnPerson,

@@ -4,10 +4,8 @@
 //! drafts like those of the editor.
 
 use crate::files_in_force::{FileInForce, FilesInForce};
-use admin::model::{
-    DraftFile, EditDraft, EditedDraft, PlacedProblem, SettingEdit, WrittenValueInfo,
-};
 use admin::{FilesRefusal, SettingsRefusal};
+use admin_api::{DraftFile, EditDraft, EditedDraft, PlacedProblem, SettingEdit, WrittenValueInfo};
 use config::{
     EditRefusal, SettingChange, SettingPath, WrittenSetting, WrittenValue, edit_text, find_setting,
 };

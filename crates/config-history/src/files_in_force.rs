@@ -5,7 +5,7 @@
 
 use crate::revision::revision;
 use admin::SettingsRefusal;
-use admin::model::ConfigFileInfo;
+use admin_api::ConfigFileInfo;
 use config::{ConfigLayers, FileComplaint, MADE_FILE, MadeSettings, Plan};
 use rustix::fs::{Access, access};
 use std::fs::File;

@@ -8,7 +8,7 @@
 use crate::files_in_force::FilesInForce;
 use crate::stored::{ChangeFolder, KnownText, KnownTexts, StoredChange, StoredText};
 use admin::ChangeAuthor;
-use admin::model::{ChangeDetails, ChangeInfo, ChangeList, ChangedText};
+use admin_api::{ChangeDetails, ChangeInfo, ChangeList, ChangedText};
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;

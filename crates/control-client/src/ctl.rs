@@ -113,7 +113,7 @@ fn print_answer(command: &CtlCommand, answer: &Json) {
 fn list_cache(state: &Path, what: &cache::CacheArgs) -> Result<(), CommandFailure> {
     let mut running = RunningTidegate::find(state)
         .map_err(|absent| CommandFailure::new(ExitReason::NotStarted, absent))?;
-    let index: admin::model::CacheIndex = running.get(&cache::path(what))?;
+    let index: admin_api::CacheIndex = running.get(&cache::path(what))?;
     if what.json {
         let json = serde_json::to_string(&index);
         println!("{}", json.expect("numbers and text have a form in JSON"));

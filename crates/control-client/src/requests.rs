@@ -3,7 +3,7 @@
 use crate::fleet_why::{name_width, plain, silence};
 use crate::running::RunningTidegate;
 use crate::trace::line;
-use admin::model::RequestPage;
+use admin_api::RequestPage;
 use clap::Args;
 use command_output::{CommandFailure, ExitReason};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};

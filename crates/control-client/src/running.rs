@@ -5,7 +5,7 @@
 //! API.
 
 use crate::state_folder::{ADDRESS_FILE, is_in_use};
-use admin::model::ProgramStatus;
+use admin_api::ProgramStatus;
 use bytes::Bytes;
 use command_output::{CommandFailure, ExitReason};
 use http::{Method, Request, StatusCode};

@@ -7,7 +7,7 @@ mod view;
 
 use crate::running::RunningTidegate;
 use crate::terminal::{LiveTerminal, PressedKey};
-use admin::model::{
+use admin_api::{
     DnsCacheList, PoolList, ProgramStatus, RequestTotals, StoreList, TopTable, UpstreamList,
 };
 use clap::Args;

@@ -5,7 +5,7 @@
 //! shortened addresses no client is. It says so.
 
 use crate::running::RunningTidegate;
-use admin::model::{RequestPage, RequestRow, SettingValue};
+use admin_api::{RequestPage, RequestRow, SettingValue};
 use clap::Args;
 use command_output::{CommandFailure, ExitReason};
 use serde_json::Value as Json;

@@ -1,6 +1,6 @@
 //! Choice of a first run, read into types: whatever comes of it is valid in itself.
 
-use admin::model::{FirstRunQuery, FirstRunRequest};
+use admin_api::{FirstRunQuery, FirstRunRequest};
 use std::fmt;
 use std::net::{AddrParseError, IpAddr, SocketAddr};
 use std::time::Duration;

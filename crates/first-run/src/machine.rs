@@ -7,7 +7,7 @@ use crate::choice::FirstRunPorts;
 use crate::pixel_address;
 use crate::settings_text::STARTER;
 use crate::upstreams::upstream_choices;
-use admin::model::{FirstList, FirstRunInfo, FirstRunQuery, OwnAddress, PortInfo, UpstreamChoice};
+use admin_api::{FirstList, FirstRunInfo, FirstRunQuery, OwnAddress, PortInfo, UpstreamChoice};
 use config::Plan;
 use diagnosis::{DiagnosisSubject, PortState};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -5,7 +5,7 @@
 //! address (Local Network Access), so one for documentation that this machine has is best. It asks
 //! the kernel whether an address is ours, and nothing else.
 
-use admin::model::PixelAddress;
+use admin_api::PixelAddress;
 use std::net::IpAddr;
 use transport::is_own_address;
 

@@ -183,7 +183,7 @@ impl std::error::Error for TextRefusal {}
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
-    use admin::model::FirstRunRequest;
+    use admin_api::FirstRunRequest;
     use std::path::Path;
 
     fn chosen(doors: &[&str], lists: &[&str]) -> FirstRunChoice {

@@ -1,6 +1,6 @@
 //! Resolvers that a first run offers: those in force, those of the network, and public ones.
 
-use admin::model::UpstreamChoice;
+use admin_api::UpstreamChoice;
 use std::net::IpAddr;
 
 /// Public resolvers, a line each.

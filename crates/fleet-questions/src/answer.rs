@@ -1,6 +1,6 @@
 //! An answer as a machine gives it.
 
-use admin::model::WhyAnswer;
+use admin_api::WhyAnswer;
 use fleet_api::{FleetVerdict, VerdictRule};
 use fleet_live::REPLY_BYTES_MAX;
 use request_rows::RequestRow;

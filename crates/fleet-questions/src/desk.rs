@@ -7,7 +7,7 @@ use crate::question::{FleetQuestion, QuestionWords};
 use crate::question_seal::{QuestionSeal, SealPurpose};
 use crate::recent_questions::RecentQuestions;
 use admin::FleetAsker;
-use admin::model::WhyQuery;
+use admin_api::WhyQuery;
 use aws_lc_rs::rand;
 use fleet_api::{FleetReply, FleetSilence, FleetWhy, MachineVerdict};
 use fleet_live::{

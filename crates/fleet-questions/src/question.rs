@@ -1,6 +1,6 @@
 //! A question as it goes to all machines.
 
-use admin::model::WhyQuery;
+use admin_api::WhyQuery;
 use request_rows::RowsQuery;
 use serde::{Deserialize, Serialize};
 

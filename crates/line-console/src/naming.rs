@@ -1,7 +1,7 @@
 //! Names of pools, servers and settings as people type them, as the program has them.
 
 use crate::known;
-use admin::model::PoolInfo;
+use admin_api::PoolInfo;
 use std::fmt;
 
 /// Sections and settings that a whole path begins with.

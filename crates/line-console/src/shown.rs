@@ -4,7 +4,7 @@ use crate::answer::AnswerText;
 use crate::naming::{is_same_server, known_pool, node, server_url};
 use crate::process::{ProcessTimes, files_max, open_files};
 use admin::ProgramControl;
-use admin::model::{ListenerInfo, PoolInfo, PoolServer};
+use admin_api::{ListenerInfo, PoolInfo, PoolServer};
 use std::collections::BTreeMap;
 use vocab::Now;
 

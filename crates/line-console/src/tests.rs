@@ -4,16 +4,16 @@
 use crate::line::read_line;
 use crate::process::ProcessTimes;
 use crate::session::{ConsoleParts, ConsoleSession, SessionEnd, SessionTrust};
-use admin::model::{
-    CachePage, ClientTrust, ConfigText, DeviceInfo, DnsCacheInfo, InspectedInfo, ListInfo,
-    ListOverlaps, ListUpdateOutcome, ListenerInfo, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo,
-    PoolServer, ProfileTable, ProgramInfo, ReloadOutcome, ReplayOutcome, SettingEdit, StoreInfo,
-    TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
-};
 use admin::{
     AdminToken, CacheIndexQuery, ChangeAuthor, ControlRefusal, DnsCachePurge, ListChange,
     OverrideKey, PoolChange, PoolServerChange, ProfileChange, ProgramControl, ReplayOrder,
     SettingsRefusal, WhyQuestion,
+};
+use admin_api::{
+    CachePage, ClientTrust, ConfigText, DeviceInfo, DnsCacheInfo, InspectedInfo, ListInfo,
+    ListOverlaps, ListUpdateOutcome, ListenerInfo, OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo,
+    PoolServer, ProfileTable, ProgramInfo, ReloadOutcome, ReplayOutcome, SettingEdit, StoreInfo,
+    TakeBackRequest, TakenBack, UpdateRequest, UpstreamInfo, WhyAnswer,
 };
 use ledger::{Collector, Ledger};
 use policy::NameOverride;

@@ -1,7 +1,7 @@
 //! The HTTP caches of the doors.
 
 use crate::family::{FamilyHead, write_family};
-use admin::model::StoreInfo;
+use admin_api::StoreInfo;
 use ledger::Collector;
 use ledger::prometheus_client::encoding::DescriptorEncoder;
 use ledger::prometheus_client::metrics::MetricType;

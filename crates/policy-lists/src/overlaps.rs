@@ -5,7 +5,7 @@
 //! meanwhile waits for the one that is under way. Asked by the admin API, on a thread that may
 //! block.
 
-use admin::model::{HeldBy, ListOverlap, ListOverlaps};
+use admin_api::{HeldBy, ListOverlap, ListOverlaps};
 use policy::{NameHolders, RuleSet};
 use std::sync::{Mutex, PoisonError};
 use vocab::{Now, iso};

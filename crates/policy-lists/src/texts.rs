@@ -11,7 +11,7 @@ use crate::hex_text::hex;
 use crate::randomness::random;
 use crate::subscriptions::Subscription;
 use crate::unreadable::ListReadError;
-use admin::model::{ListInfo, SkippedCount, SkippedLine};
+use admin_api::{ListInfo, SkippedCount, SkippedLine};
 use config::{FileComplaint, Plan};
 use policy::{ListFile, ListKind, ListReport, ListSettings, ListSource, RuleSet, UnfitList};
 use sha2::{Digest, Sha256};
@@ -279,8 +279,8 @@ impl ListTexts {
         hash.finalize().into()
     }
 
-    /// The rules, from the snapshot or the fleet's bundle if they are of these texts; else compiled,
-    /// where there are rules of before by reading only what changed since.
+    /// The rules, from the snapshot or the fleet's bundle if they are of these texts; else
+    /// compiled, where there are rules of before by reading only what changed since.
     pub fn rules(&self, state_dir: &Path, before: Option<&RuleSet>) -> (RuleSet, RulesOrigin) {
         let key = self.digest();
         if let Some(kept) = self.kept(state_dir, key) {

@@ -1,14 +1,14 @@
 //! The audit log, for administrators.
 
 use super::{ApiRequest, ApiState};
-use crate::iso;
-use crate::model::{ApiProblem, AuditLine, AuditTable, AuditWords};
 use crate::refused::ApiRefusal;
 use accounts::{AuditEntry, AuditQuery};
+use admin_api::{ApiProblem, AuditLine, AuditTable, AuditWords};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use std::sync::Arc;
+use vocab::iso;
 
 /// Entries of a page, where nobody says how many.
 const LIMIT_DEFAULT: usize = 60;

@@ -5,9 +5,9 @@
 
 use super::counts::range;
 use super::{ApiRequest, ApiState};
-use crate::model::{ApiProblem, BypassQuery, BypassTable};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
+use admin_api::{ApiProblem, BypassQuery, BypassTable};
 use axum::Json;
 use axum::extract::State;
 use bypass_radar::{ROWS_MAX, RadarSpan, RadarSweep, known_name};

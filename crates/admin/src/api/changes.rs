@@ -5,12 +5,11 @@
 
 use super::{ApiRequest, ApiState};
 use crate::control::DnsCachePurge;
-use crate::iso;
-use crate::model::{
+use crate::refused::ApiRefusal;
+use admin_api::{
     ApiProblem, ListUpdateOutcome, PauseRequest, PauseState, PurgeOutcome, PurgeRequest,
     ReloadOutcome, UpdateRequest,
 };
-use crate::refused::ApiRefusal;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
@@ -18,6 +17,7 @@ use http::StatusCode;
 use ledger::RowsCleared;
 use std::sync::Arc;
 use vocab::DomainName;
+use vocab::iso;
 
 /// Longest pause: a day. Who forgets one should not stand unprotected for ever.
 const PAUSE_SECONDS_MAX: u64 = 86_400;

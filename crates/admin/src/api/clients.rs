@@ -4,18 +4,18 @@
 
 use super::counts::{range, time_point, top_line};
 use super::{ApiRequest, ApiState};
-use crate::iso;
-use crate::model::{
+use crate::query::CheckedQuery;
+use crate::refused::ApiRefusal;
+use admin_api::{
     ActivityQuery, ApiProblem, ClientActivity, ClientHold, ClientInfo, ClientTable, DeviceInfo,
     EVERY_NAME, OverrideInfo, RangeQuery,
 };
-use crate::query::CheckedQuery;
-use crate::refused::ApiRefusal;
 use axum::Json;
 use axum::extract::State;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
+use vocab::iso;
 use vocab::{Action, Now};
 
 /// Clients of one answer at most.

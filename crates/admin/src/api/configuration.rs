@@ -9,12 +9,12 @@ use crate::author::RequestAuthor;
 use crate::change_author::ChangeAuthor;
 use crate::configuration::{ConfigurationFiles, FilesRefusal};
 use crate::control::SettingsRefusal;
-use crate::model::{
+use crate::refused::ApiRefusal;
+use admin_api::{
     ApiProblem, ApplyOutcome, ApplyRequest, ChangeDetails, ChangeList, CheckDraft, CheckedDraft,
     ConfigFileList, EditDraft, EditedDraft, FilesProblem, PlacedProblem, ReplayDraft,
     ReplayOutcome, RestoreRequest,
 };
-use crate::refused::ApiRefusal;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
@@ -289,17 +289,5 @@ impl IntoResponse for FilesAnswer {
             Self::Plain(refused) => refused.into_response(),
             Self::Detailed(status, problem) => (status, Json(problem)).into_response(),
         }
-    }
-}
-
-impl PlacedProblem {
-    /// The complaint on a line, as `tidegate check` prints it.
-    fn line_of_text(&self) -> String {
-        let Self { file, line, column, path, message, remedy } = self;
-        let place =
-            if file.is_empty() { String::new() } else { format!("{file}:{line}:{column}: ") };
-        let path = if path.is_empty() { String::new() } else { format!("{path}: ") };
-        let remedy = remedy.as_ref().map_or_else(String::new, |remedy| format!("; {remedy}"));
-        format!("{place}{path}{message}{remedy}")
     }
 }

@@ -1,17 +1,17 @@
 //! Totals, the chart's series, top tables.
 
 use super::{ApiRequest, ApiState};
-use crate::iso;
-use crate::model::{
+use crate::query::CheckedQuery;
+use crate::refused::ApiRefusal;
+use admin_api::{
     ApiProblem, DoorCount, RangeQuery, RequestTotals, SourceCount, TimePoint, TimeSeries, TopLine,
     TopQuery, TopTable,
 };
-use crate::query::CheckedQuery;
-use crate::refused::ApiRefusal;
 use axum::Json;
 use axum::extract::State;
 use ledger::{ReportRange, TopKind};
 use std::sync::Arc;
+use vocab::iso;
 use vocab::{Action, Door, Now, Source};
 
 /// Lines of a top table, if none are asked for, and at most.

@@ -7,11 +7,11 @@ use super::configuration::FilesAnswer;
 use super::{ApiRequest, ApiState};
 use crate::author::RequestAuthor;
 use crate::change_author::ChangeAuthor;
-use crate::model::{
-    ApiProblem, FilesProblem, FirstRunInfo, FirstRunOutcome, FirstRunQuery, FirstRunRequest,
-};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
+use admin_api::{
+    ApiProblem, FilesProblem, FirstRunInfo, FirstRunOutcome, FirstRunQuery, FirstRunRequest,
+};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;

@@ -11,10 +11,9 @@ use super::why::question;
 use super::{ApiRequest, ApiState};
 use crate::caller::ApiCaller;
 use crate::control::FleetAsker;
-use crate::iso;
-use crate::model::{ApiProblem, WhyQuery};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
+use admin_api::{ApiProblem, WhyQuery};
 use axum::Json;
 use axum::extract::State;
 use fleet_api::{
@@ -26,6 +25,7 @@ use request_rows::{FleetRequests, FleetRowsQuery, RowsQuery};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
+use vocab::iso;
 
 /// Questions to the database at once; more wait.
 const QUESTIONS_MAX: usize = 2;

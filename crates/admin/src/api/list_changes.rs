@@ -6,11 +6,11 @@ use super::{ApiRequest, ApiState};
 use crate::author::RequestAuthor;
 use crate::change_author::ChangeAuthor;
 use crate::control::ListChange;
-use crate::model::{
+use crate::refused::ApiRefusal;
+use admin_api::{
     ApiProblem, ListInfo, ListName, ListSwitch, NewList, OwnRules, OwnRulesUpdate, ReloadOutcome,
     RulesText,
 };
-use crate::refused::ApiRefusal;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;

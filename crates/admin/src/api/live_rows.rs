@@ -4,9 +4,9 @@
 
 use super::{ApiRequest, ApiState};
 use crate::guard::ConnectionEnd;
-use crate::model::{ApiProblem, RequestRow};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
+use admin_api::{ApiProblem, RequestRow};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::sse::Sse;

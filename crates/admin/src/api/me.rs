@@ -6,11 +6,11 @@
 use super::users::end_sessions_but;
 use super::{ApiRequest, ApiState};
 use crate::caller::ApiCaller;
-use crate::model::{
-    ApiProblem, CallerInfo, CodeSent, PasswordChange, PasswordSent, RecoveryCodes, TotpInfo,
-};
 use crate::refused::ApiRefusal;
 use accounts::{AccountRefusal, TotpChange, UserChange};
+use admin_api::{
+    ApiProblem, CallerInfo, CodeSent, PasswordChange, PasswordSent, RecoveryCodes, TotpInfo,
+};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;

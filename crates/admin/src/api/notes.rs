@@ -1,12 +1,12 @@
 //! What programs behind the doors complain about.
 
 use super::{ApiRequest, ApiState};
-use crate::iso;
-use crate::model::{ApiProblem, NoteLine, NoteTable};
 use crate::refused::ApiRefusal;
+use admin_api::{ApiProblem, NoteLine, NoteTable};
 use axum::Json;
 use axum::extract::State;
 use std::sync::Arc;
+use vocab::iso;
 
 /// The last lines that scripts have written to their standard error, and why lists could not be
 /// fetched; newest first.

@@ -3,8 +3,8 @@
 //! It reads alone. Behind the guard.
 
 use super::{ApiRequest, ApiState};
-use crate::model::{ApiProblem, OriginList};
 use crate::refused::ApiRefusal;
+use admin_api::{ApiProblem, OriginList};
 use axum::Json;
 use axum::extract::State;
 use std::sync::Arc;

@@ -4,11 +4,11 @@
 
 use super::{ApiRequest, ApiState};
 use crate::control::OverrideKey;
-use crate::model::{
+use crate::refused::ApiRefusal;
+use admin_api::{
     AllowList, ApiProblem, BlockList, EVERY_NAME, EndOverrideRequest, OverrideInfo,
     OverrideMinutes, OverrideRequest,
 };
-use crate::refused::ApiRefusal;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;

@@ -6,10 +6,10 @@
 use super::counts::range;
 use super::{ApiRequest, ApiState};
 use crate::caller::ApiCaller;
-use crate::model::{ApiProblem, InspectedInfo, PageDetails, PageTable, PagesQuery};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
 use accounts::UserRole;
+use admin_api::{ApiProblem, InspectedInfo, PageDetails, PageTable, PagesQuery};
 use axum::Json;
 use axum::extract::State;
 use ledger::LogRow;

@@ -5,8 +5,8 @@
 
 use super::{ApiRequest, ApiState};
 use crate::control::{ControlRefusal, PoolChange, PoolServerChange};
-use crate::model::{ApiProblem, NewServer, PoolChangeRequest, PoolList, PoolServersRequest};
 use crate::refused::ApiRefusal;
+use admin_api::{ApiProblem, NewServer, PoolChangeRequest, PoolList, PoolServersRequest};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;

@@ -6,10 +6,8 @@ use super::{ApiRequest, ApiState};
 use crate::author::RequestAuthor;
 use crate::change_author::ChangeAuthor;
 use crate::control::{ItemChange, ItemKind, ProfileChange};
-use crate::model::{
-    ApiProblem, GroupUpdate, ItemRemoval, ProfileTable, ProfileUpdate, ReloadOutcome,
-};
 use crate::refused::ApiRefusal;
+use admin_api::{ApiProblem, GroupUpdate, ItemRemoval, ProfileTable, ProfileUpdate, ReloadOutcome};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;

@@ -4,9 +4,9 @@
 //! place among the questions. Called by the route of the log.
 
 use super::ApiState;
-use crate::model::RequestRow;
 use crate::refused::ApiRefusal;
 use crate::table_export::attachment;
+use admin_api::RequestRow;
 use axum::body::Body;
 use axum::response::Response;
 use futures_util::stream;

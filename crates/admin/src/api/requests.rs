@@ -2,10 +2,10 @@
 
 use super::request_export::{self, ROWS_MAX as FILE_ROWS_MAX};
 use super::{ApiRequest, ApiState};
-use crate::model::{ApiProblem, InspectedList, RequestPage, RequestRow};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
 use crate::table_export::read_format;
+use admin_api::{ApiProblem, InspectedList, RequestPage, RequestRow};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};

@@ -2,15 +2,15 @@
 
 use super::{ApiRequest, ApiState};
 use crate::caller::{ApiCaller, CallerCredential};
-use crate::iso;
-use crate::model::{ApiProblem, SessionInfo, SessionRemoval, SessionTable};
 use crate::refused::ApiRefusal;
 use accounts::{SessionEnd, StoredSession, UserRole};
+use admin_api::{ApiProblem, SessionInfo, SessionRemoval, SessionTable};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use http::StatusCode;
 use std::sync::Arc;
+use vocab::iso;
 
 /// Open sessions.
 #[utoipa::path(get, path = "/api/sessions", responses(

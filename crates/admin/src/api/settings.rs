@@ -4,11 +4,11 @@
 
 use super::{ApiRequest, ApiState};
 use crate::author::RequestAuthor;
-use crate::model::{
-    ApiProblem, ConfigText, ReloadOutcome, SettingQuery, SettingValue, SettingsRequest,
-};
 use crate::query::CheckedQuery;
 use crate::refused::{ApiRefusal, SEE};
+use admin_api::{
+    ApiProblem, ConfigText, ReloadOutcome, SettingQuery, SettingValue, SettingsRequest,
+};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;

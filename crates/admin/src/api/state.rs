@@ -1,11 +1,11 @@
 //! What is: status, lists, upstreams, the CA certificate, metrics, the API's own description.
 
 use super::{ApiRequest, ApiState};
-use crate::model::{
+use crate::refused::ApiRefusal;
+use admin_api::{
     ApiProblem, ClientsTrust, DnsCacheList, DoorLatency, LedgerHealth, ListOverlaps, ListsInfo,
     ProgramStatus, UpstreamList,
 };
-use crate::refused::ApiRefusal;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};

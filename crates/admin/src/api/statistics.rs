@@ -1,14 +1,13 @@
 //! Statistics by the hour, the day and the month.
 
 use super::{ApiRequest, ApiState};
-use crate::iso;
-use crate::model::{
-    ApiProblem, CountInfo, RankingInfo, RankingLine, StatisticKey, StatisticsPage, StatisticsPoint,
-    StatisticsQuery,
-};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
 use crate::table_export::{attachment, read_format};
+use admin_api::{
+    ApiProblem, CountInfo, RankingInfo, RankingLine, StatisticKey, StatisticsPage, StatisticsPoint,
+    StatisticsQuery,
+};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -21,6 +20,7 @@ use ledger::{
 use std::io;
 use std::sync::Arc;
 use table_files::{ExportCell, ExportFormat, TableExport};
+use vocab::iso;
 use vocab::{Door, Now};
 
 /// Lines of a ranking, if none are asked for; of a file, as many as there may be.

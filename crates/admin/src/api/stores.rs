@@ -4,9 +4,9 @@
 
 use super::{ApiRequest, ApiState};
 use crate::control::{CacheIndexQuery, CacheIndexScope};
-use crate::model::{ApiProblem, CacheIndex, CacheQuery, StoreList, TakeBackRequest, TakenBack};
 use crate::query::CheckedQuery;
 use crate::refused::ApiRefusal;
+use admin_api::{ApiProblem, CacheIndex, CacheQuery, StoreList, TakeBackRequest, TakenBack};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;

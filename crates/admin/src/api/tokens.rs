@@ -2,10 +2,9 @@
 
 use super::{ApiRequest, ApiState};
 use crate::caller::ApiCaller;
-use crate::iso;
-use crate::model::{ApiProblem, NewToken, TokenMade, TokenName, TokenTable};
 use crate::refused::ApiRefusal;
 use accounts::{TokenOrder, TokenScope};
+use admin_api::{ApiProblem, NewToken, TokenMade, TokenName, TokenTable};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
@@ -14,6 +13,7 @@ use serde::Deserialize;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use utoipa::ToSchema;
+use vocab::iso;
 
 /// Life of a token that has an end, in days.
 const TOKEN_DAYS: RangeInclusive<u32> = 1..=3650;

@@ -2,15 +2,15 @@
 
 use super::{ApiRequest, ApiState};
 use crate::caller::{ApiCaller, CallerCredential};
-use crate::iso;
-use crate::model::{ApiProblem, NewUser, UserEdit, UserLine, UserName, UserTable};
 use crate::refused::ApiRefusal;
 use accounts::{AccountRefusal, SessionEnd, TotpChange, UserChange, UserRole};
+use admin_api::{ApiProblem, NewUser, UserEdit, UserLine, UserName, UserTable};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use http::StatusCode;
 use std::sync::Arc;
+use vocab::iso;
 
 impl From<AccountRefusal> for ApiRefusal {
     fn from(refused: AccountRefusal) -> Self {

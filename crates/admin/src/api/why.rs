@@ -2,10 +2,10 @@
 
 use super::{ApiRequest, ApiState};
 use crate::control::WhyQuestion;
-use crate::model::{ApiProblem, WhyAnswer, WhyQuery};
 use crate::query::CheckedQuery;
 use crate::question::{self, UnreadableQuestion};
 use crate::refused::ApiRefusal;
+use admin_api::{ApiProblem, WhyAnswer, WhyQuery};
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;

@@ -4,8 +4,8 @@
 
 use super::AllowPage;
 use crate::api::overrides::rule;
-use crate::model::{OverrideInfo, WhyAnswer};
 use crate::refused::ApiRefusal;
+use admin_api::{OverrideInfo, WhyAnswer};
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
 use http::{StatusCode, Uri};

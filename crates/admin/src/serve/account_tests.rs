@@ -1,7 +1,7 @@
 //! Users, roles, sessions, tokens and the audit log, asked as browsers and programs ask.
 
 use super::house::{Answer, House};
-use crate::model::{AuditTable, CallerInfo, SessionTable, TokenTable, UserTable};
+use admin_api::{AuditTable, CallerInfo, SessionTable, TokenTable, UserTable};
 use http::StatusCode;
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use crate::change_author::ChangeAuthor;
 use crate::configuration::{ConfigurationFiles, FilesRefusal};
 use crate::control::SettingsRefusal;
 use crate::first_run::FirstRunDesk;
-use crate::model::{
+use admin_api::{
     ApplyOutcome, ApplyRequest, ChangeDetails, ChangeInfo, ChangeList, CheckDraft, CheckedDraft,
     ConfigFileInfo, ConfigFileList, EditDraft, EditedDraft, FirstRunInfo, FirstRunOutcome,
     FirstRunQuery, FirstRunRequest, PlacedProblem, ReplayDraft, ReplayOutcome, RestoreRequest,
@@ -35,7 +35,7 @@ impl ConfigurationFiles for Files {
     }
 
     fn check(&self, draft: &CheckDraft) -> Result<CheckedDraft, FilesRefusal> {
-        let known = |it: &&crate::model::DraftFile| it.path != "/etc/t.yaml";
+        let known = |it: &&admin_api::DraftFile| it.path != "/etc/t.yaml";
         match draft.files.iter().find(known) {
             Some(other) => Err(FilesRefusal::NoSuchFile(other.path.clone())),
             None => Ok(CheckedDraft::default()),

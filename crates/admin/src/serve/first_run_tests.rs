@@ -3,7 +3,7 @@
 
 use super::files_house::CHECK_URL;
 use super::house::House;
-use crate::model::FirstRunInfo;
+use admin_api::FirstRunInfo;
 use vocab::Action;
 
 #[tokio::test]

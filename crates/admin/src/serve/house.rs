@@ -7,15 +7,15 @@ use crate::control::{
     NotReady, OverrideKey, PoolChange, PoolServerChange, ProfileChange, ProgramControl,
     ReplayOrder, SettingsRefusal, TriedChange, WhyQuestion,
 };
-use crate::model::{
+use crate::tests::Folder;
+use crate::{Admin, AdminParts, AdminToken, Settings};
+use admin_api::{
     ApiProblem, CachePage, CachedSite, CachedUrl, ClientTrust, ConfigText, DeviceInfo,
     DnsCacheInfo, InspectedInfo, ListInfo, ListOverlap, ListOverlaps, ListUpdateOutcome, MadeItem,
     OriginInfo, OwnRules, OwnRulesUpdate, PoolInfo, ProfileTable, ProgramInfo, ReloadOutcome,
     ReplayOutcome, SettingEdit, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest, UpdatedList,
     UpstreamInfo, WhyAnswer,
 };
-use crate::tests::Folder;
-use crate::{Admin, AdminParts, AdminToken, Settings};
 use fleet_api::{
     FleetEdge, FleetEdges, FleetPoint, FleetRevisions, FleetSilence, FleetSpan, FleetTables,
     RevisionSource,
@@ -119,7 +119,7 @@ impl ProgramControl for Program {
     }
     fn overlaps(&self, now: Now) -> ListOverlaps {
         let list = ListOverlap { name: "starter".into(), names: 12, ..ListOverlap::default() };
-        ListOverlaps { counted_at: crate::iso(now.unix_ms), lists: vec![list] }
+        ListOverlaps { counted_at: vocab::iso(now.unix_ms), lists: vec![list] }
     }
     fn upstreams(&self) -> Vec<UpstreamInfo> {
         Vec::new()

@@ -2,7 +2,7 @@
 
 use super::house::House;
 use crate::control::ListChange;
-use crate::model::{
+use admin_api::{
     ApiProblem, CacheIndex, InspectedList, ListInfo, ListUpdateOutcome, OriginList, PauseState,
     ProfileTable, PurgeOutcome, StoreList, TakenBack,
 };

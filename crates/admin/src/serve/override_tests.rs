@@ -1,7 +1,7 @@
 //! Letting names through, asked as a program asks and as a browser does.
 
 use super::house::{Answer, House};
-use crate::model::{AllowList, BlockList, OverrideInfo};
+use admin_api::{AllowList, BlockList, OverrideInfo};
 use http::header::LOCATION;
 use policy::{OverrideClients, OverrideEnd};
 

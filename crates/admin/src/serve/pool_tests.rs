@@ -1,7 +1,7 @@
 //! The gateway's pools, asked about and changed.
 
 use super::house::House;
-use crate::model::PoolList;
+use admin_api::PoolList;
 
 #[tokio::test]
 async fn a_change_is_answered_with_the_pools_and_a_wrong_one_with_what_is_wrong() {

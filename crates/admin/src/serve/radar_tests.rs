@@ -1,7 +1,7 @@
 //! The bypass radar and the page view, on rows of several days.
 
 use super::house::House;
-use crate::model::{BypassTable, PageTable};
+use admin_api::{BypassTable, PageTable};
 use ledger::{EventSubject, RequestEvent};
 use vocab::{Action, Caching, Cause, Door, Name, Now, RequestKind, Source};
 

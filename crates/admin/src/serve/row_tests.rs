@@ -1,7 +1,7 @@
 //! Rows found by their words, what lists say of themselves, and the description's examples.
 
 use super::house::House;
-use crate::model::{ListOverlaps, ListsInfo, RequestPage};
+use admin_api::{ListOverlaps, ListsInfo, RequestPage};
 use vocab::Action;
 
 #[tokio::test]

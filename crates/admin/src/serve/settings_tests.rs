@@ -1,7 +1,7 @@
 //! The configuration, asked for and changed.
 
 use super::house::House;
-use crate::model::{ConfigText, ReloadOutcome, SettingValue};
+use admin_api::{ConfigText, ReloadOutcome, SettingValue};
 
 #[tokio::test]
 async fn the_configuration_and_each_setting_can_be_asked_for() {

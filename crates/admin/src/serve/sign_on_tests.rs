@@ -2,7 +2,7 @@
 
 use super::house::{Answer, House};
 use crate::Settings;
-use crate::model::{AuditTable, CallerInfo, SessionTable, UserTable};
+use admin_api::{AuditTable, CallerInfo, SessionTable, UserTable};
 use http::StatusCode;
 use http::header::{LOCATION, SET_COOKIE};
 use jsonwebtoken::jwk::Jwk;

@@ -1,7 +1,7 @@
 //! Statistics and files of them and of the request log, over the API.
 
 use super::house::House;
-use crate::model::{RequestPage, StatisticsPage};
+use admin_api::{RequestPage, StatisticsPage};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use vocab::Action;
 

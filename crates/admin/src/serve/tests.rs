@@ -3,7 +3,7 @@
 use super::described::DESCRIBED;
 use super::house::House;
 use super::*;
-use crate::model::{ProgramStatus, RequestPage, RequestTotals, TimeSeries, TopTable, WhyAnswer};
+use admin_api::{ProgramStatus, RequestPage, RequestTotals, TimeSeries, TopTable, WhyAnswer};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION, SET_COOKIE};
 use vocab::Action;
 

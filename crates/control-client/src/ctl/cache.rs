@@ -2,7 +2,7 @@
 //!
 //! It shapes what is asked and what is printed; it sends nothing.
 
-use admin::model::{CacheIndex, CachePage, CachedResponse};
+use admin_api::{CacheIndex, CachePage, CachedResponse};
 use clap::Args;
 use http_engine::authority;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};

@@ -3,7 +3,7 @@
 //!
 //! It shapes what is sent and what is printed; it sends nothing.
 
-use admin::model::{SettingEdit, SettingsRequest};
+use admin_api::{SettingEdit, SettingsRequest};
 use clap::{Args, Subcommand};
 use http::Method;
 use serde_json::{Value as Json, json};

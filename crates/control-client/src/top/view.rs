@@ -3,7 +3,7 @@
 //! Rates are between two looks; the first look has none yet, and shows those since the start.
 
 use super::TopSnapshot;
-use admin::model::{DoorLatency, PoolServer, TopTable};
+use admin_api::{DoorLatency, PoolServer, TopTable};
 use std::fmt::Write as _;
 
 /// Lines of a table, and of servers and upstreams, at most.

@@ -16,7 +16,6 @@ pub use fetching::{ShrinkRule, update_offline};
 use crate::hex_text::hex;
 use crate::owner::ListOwner;
 use crate::randomness::random;
-use admin::model;
 use config::Plan;
 use fetch::{BadUrl, FetchRecord, FileOutcome, Url};
 use policy::ListSettings;
@@ -99,7 +98,7 @@ struct UpdateOrder {
     reply: SyncSender<Vec<FetchOutcome>>,
 }
 
-impl From<FetchOutcome> for model::UpdatedList {
+impl From<FetchOutcome> for admin_api::UpdatedList {
     fn from(outcome: FetchOutcome) -> Self {
         let (word, failure) = match outcome.result {
             Ok(FileOutcome::Changed) => ("changed", None),
@@ -143,11 +142,11 @@ impl Subscription {
 
     /// State of the subscription by its record; the next try is told without the jitter, which only
     /// the running program knows.
-    pub fn info(&self) -> model::SubscriptionInfo {
+    pub fn info(&self) -> admin_api::SubscriptionInfo {
         let record = self.record();
         let version = record.version.as_ref();
-        let at = |seconds: u64| (seconds > 0).then(|| admin::iso(seconds * 1000));
-        model::SubscriptionInfo {
+        let at = |seconds: u64| (seconds > 0).then(|| vocab::iso(seconds * 1000));
+        admin_api::SubscriptionInfo {
             url: self.url.to_string(),
             bytes: version.map(|version| version.bytes),
             fetched_at: version.and_then(|version| at(version.fetched_s)),
@@ -239,12 +238,12 @@ impl Subscriptions {
     }
 
     /// Returns how the list of this name is kept; none if it is no subscription.
-    pub fn state(&self, name: &str) -> Option<model::SubscriptionInfo> {
+    pub fn state(&self, name: &str) -> Option<admin_api::SubscriptionInfo> {
         let items = self.items();
         let item = items.iter().find(|item| item.subscription.name == name)?;
         let (record, version) = (&item.record, item.record.version.as_ref());
-        let at = |seconds: u64| (seconds > 0).then(|| admin::iso(seconds * 1000));
-        Some(model::SubscriptionInfo {
+        let at = |seconds: u64| (seconds > 0).then(|| vocab::iso(seconds * 1000));
+        Some(admin_api::SubscriptionInfo {
             url: item.subscription.url.to_string(),
             bytes: version.map(|version| version.bytes),
             fetched_at: version.and_then(|version| at(version.fetched_s)),
@@ -300,7 +299,7 @@ pub(crate) fn warning(what: &Subscription, record: &FetchRecord) -> Option<Strin
         None => Some(format!("list {name} could not be downloaded yet, and blocks nothing: {why}")),
         Some(version) if record.failures > 0 => Some(format!(
             "list {name}: still as fetched at {}; {} tries to renew it failed: {why}",
-            admin::iso(version.fetched_s * 1000),
+            vocab::iso(version.fetched_s * 1000),
             record.failures
         )),
         Some(_) => None,

@@ -4,8 +4,8 @@
 
 use super::RunningApp;
 use super::stores::caches;
-use admin::model::{CachePage, CachedResponse, CachedSite, CachedUrl};
 use admin::{CacheIndexQuery, CacheIndexScope};
+use admin_api::{CachePage, CachedResponse, CachedSite, CachedUrl};
 use door_proxy::{
     HttpCache, IndexExtent, IndexPage, IndexQuery, IndexRows, IndexScope, ProxyDoor, SiteStock,
     StoredVariant,

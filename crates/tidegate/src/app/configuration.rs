@@ -9,12 +9,12 @@ use super::confirming::CommitWait;
 use super::control::ControlHandle;
 use super::judged::{self, ListReading};
 use crate::cli::CommandSetup;
-use admin::model::{
+use admin::{ChangeAuthor, ConfigurationFiles, FilesRefusal, SettingsRefusal};
+use admin_api::{
     ApplyOutcome, ApplyRequest, ChangeDetails, ChangeList, CheckDraft, CheckedDraft,
     ConfigFileList, DraftDifference, DraftFile, EditDraft, EditedDraft, PlacedProblem,
     ReloadOutcome, ReplayDraft, ReplayOutcome, RestoreRequest,
 };
-use admin::{ChangeAuthor, ConfigurationFiles, FilesRefusal, SettingsRefusal};
 use command_output::{CommandFailure, ExitReason};
 use config::{
     ConfigLanguage, EffectTime, FileComplaint, MadeSettings, Plan, SettingDifference, differences,
@@ -258,11 +258,11 @@ impl ConfigurationFiles for ControlHandle {
     }
 
     fn history(&self) -> ChangeList {
-        self.0.history.list(admin::iso)
+        self.0.history.list(vocab::iso)
     }
 
     fn change(&self, number: u64) -> Result<ChangeDetails, FilesRefusal> {
-        let found = self.0.history.details(number, admin::iso).map_err(unread)?;
+        let found = self.0.history.details(number, vocab::iso).map_err(unread)?;
         found.ok_or(FilesRefusal::NoSuchChange(number))
     }
 

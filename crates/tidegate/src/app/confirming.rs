@@ -6,8 +6,8 @@
 
 use super::RunningApp;
 use super::settings::{complaints, write_files};
-use admin::model::ReloadOutcome;
 use admin::{ChangeAuthor, SettingsRefusal};
+use admin_api::ReloadOutcome;
 use config_history::{ConfirmTimeout, FileChange, NotConfirmed, WrittenFiles};
 use state_folder::replace_file;
 use std::net::SocketAddr;

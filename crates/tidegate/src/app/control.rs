@@ -2,13 +2,13 @@
 
 use super::reload::size;
 use super::{RunningApp, RunningDoors, cache_index, stores, why};
-use admin::model::{
-    self, ConfigText, DnsCacheInfo, ListInfo, ListUpdateOutcome, ListenerInfo, NewerVersion,
-    ReloadOutcome, ReplayOutcome, SettingEdit, UpdateRequest, UpdatedList, UpstreamInfo,
-};
 use admin::{
     ChangeAuthor, ControlRefusal, DnsCachePurge, FleetAsker, ListChange, NotReady, OverrideKey,
     PoolChange, ProfileChange, ProgramControl, ReplayOrder, SettingsRefusal, WhyQuestion,
+};
+use admin_api::{
+    self, ConfigText, DnsCacheInfo, ListInfo, ListUpdateOutcome, ListenerInfo, NewerVersion,
+    ReloadOutcome, ReplayOutcome, SettingEdit, UpdateRequest, UpdatedList, UpstreamInfo,
 };
 use config::MadeItems;
 use door_gateway::{ForecastQuestion, GatewayForecast};
@@ -49,7 +49,7 @@ impl RunningApp {
 pub(super) struct ControlHandle(pub(super) Arc<RunningApp>);
 
 impl ProgramControl for ControlHandle {
-    fn running(&self, now: Now) -> model::ProgramInfo {
+    fn running(&self, now: Now) -> admin_api::ProgramInfo {
         let app = &self.0;
         let policy = app.policy.load();
         let (lists, rules) = size(&policy);
@@ -58,11 +58,11 @@ impl ProgramControl for ControlHandle {
             (!running.plan.is_built_in()).then(|| config_history::absolute(&running.plan.source));
         drop(running);
         let paused = policy.paused_until();
-        model::ProgramInfo {
+        admin_api::ProgramInfo {
             version: env!("CARGO_PKG_VERSION").into(),
-            started_at: admin::iso(app.started.unix_ms),
+            started_at: vocab::iso(app.started.unix_ms),
             uptime_s: now.mono_ms.saturating_sub(app.started.mono_ms) / 1000,
-            paused_until: (paused > now.unix_ms).then(|| admin::iso(paused)),
+            paused_until: (paused > now.unix_ms).then(|| vocab::iso(paused)),
             pid: std::process::id(),
             config,
             state: config_history::absolute(app.state.path()),
@@ -87,7 +87,7 @@ impl ProgramControl for ControlHandle {
         }
     }
 
-    fn why(&self, question: &WhyQuestion, now: Now) -> model::WhyAnswer {
+    fn why(&self, question: &WhyQuestion, now: Now) -> admin_api::WhyAnswer {
         let policy = self.0.policy.load_full();
         let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut why = why::why(&policy, &running.plan, question, now);
@@ -102,7 +102,7 @@ impl ProgramControl for ControlHandle {
         if let Some(foretold) = gateway_preview(&self.0, question, now) {
             why = why::as_the_gateway_does(why, foretold, &policy, host);
         }
-        model::WhyAnswer { stored: stores::explain(&self.0, question), ..why }
+        admin_api::WhyAnswer { stored: stores::explain(&self.0, question), ..why }
     }
 
     fn lists(&self) -> Vec<ListInfo> {
@@ -119,7 +119,7 @@ impl ProgramControl for ControlHandle {
             .map(|((report, settings), number)| ListInfo {
                 kind: report.kind.to_string(),
                 from: policy_lists::origin_of(settings),
-                changed_at: policy.list_changed_ms(ListId(number)).map(admin::iso),
+                changed_at: policy.list_changed_ms(ListId(number)).map(vocab::iso),
                 subscription: self.0.subscriptions.state(&report.name),
                 made: made.contains(&report.name),
                 off: off.contains(&report.name),
@@ -133,7 +133,7 @@ impl ProgramControl for ControlHandle {
             .collect()
     }
 
-    fn overlaps(&self, now: Now) -> model::ListOverlaps {
+    fn overlaps(&self, now: Now) -> admin_api::ListOverlaps {
         self.0.overlaps.of(self.0.policy.load_full().rules(), now)
     }
 
@@ -173,28 +173,28 @@ impl ProgramControl for ControlHandle {
             .collect()
     }
 
-    fn trust(&self, now: Now) -> Vec<model::ClientTrust> {
+    fn trust(&self, now: Now) -> Vec<admin_api::ClientTrust> {
         let all = self.0.trust.all(now).into_iter();
         all.map(|(client, learned)| {
             let until = learned.avoided_until_unix_ms;
-            model::ClientTrust {
+            admin_api::ClientTrust {
                 client: client.to_string(),
                 trust: learned.trust.as_str().into(),
                 requests: learned.requests,
                 alerts: learned.alerts,
                 silences: learned.silences,
-                heard_at: admin::iso(learned.last_seen_unix_ms),
-                avoided_until: (until > 0).then(|| admin::iso(until)),
+                heard_at: vocab::iso(learned.last_seen_unix_ms),
+                avoided_until: (until > 0).then(|| vocab::iso(until)),
             }
         })
         .collect()
     }
 
-    fn origins(&self) -> Vec<model::OriginInfo> {
+    fn origins(&self) -> Vec<admin_api::OriginInfo> {
         self.0.origins()
     }
 
-    fn pools(&self) -> Vec<model::PoolInfo> {
+    fn pools(&self) -> Vec<admin_api::PoolInfo> {
         self.0.pools().into_iter().map(super::pools::pool_info).collect()
     }
 
@@ -254,7 +254,7 @@ impl ProgramControl for ControlHandle {
         self.0.change_lists(change, author)
     }
 
-    fn profiles(&self) -> Result<model::ProfileTable, SettingsRefusal> {
+    fn profiles(&self) -> Result<admin_api::ProfileTable, SettingsRefusal> {
         self.0.profiles()
     }
 
@@ -278,11 +278,11 @@ impl ProgramControl for ControlHandle {
         self.0.fleet_drain.view().map(|view| view as Arc<dyn RevisionSource>)
     }
 
-    fn devices(&self, clients: &[IpAddr], now: Now) -> Vec<model::DeviceInfo> {
+    fn devices(&self, clients: &[IpAddr], now: Now) -> Vec<admin_api::DeviceInfo> {
         self.0.devices(clients, now)
     }
 
-    fn own_rules(&self) -> Result<model::OwnRules, SettingsRefusal> {
+    fn own_rules(&self) -> Result<admin_api::OwnRules, SettingsRefusal> {
         self.0.own_rules()
     }
 
@@ -292,7 +292,7 @@ impl ProgramControl for ControlHandle {
 
     fn set_own_rules(
         &self,
-        sent: &model::OwnRulesUpdate,
+        sent: &admin_api::OwnRulesUpdate,
         author: &ChangeAuthor,
     ) -> Result<ReloadOutcome, SettingsRefusal> {
         self.0.set_own_rules(sent, author)
@@ -321,21 +321,21 @@ impl ProgramControl for ControlHandle {
         self.0.forget_answers(what)
     }
 
-    fn stores(&self) -> Vec<model::StoreInfo> {
+    fn stores(&self) -> Vec<admin_api::StoreInfo> {
         stores::stores(&self.0)
     }
 
     fn cache_index(
         &self,
         wanted: &admin::CacheIndexQuery,
-    ) -> Result<Vec<model::CachePage>, ControlRefusal> {
+    ) -> Result<Vec<admin_api::CachePage>, ControlRefusal> {
         Ok(cache_index::pages(&self.0, wanted)?)
     }
 
     fn purge_stores(
         &self,
-        what: &model::TakeBackRequest,
-    ) -> Result<model::TakenBack, ControlRefusal> {
+        what: &admin_api::TakeBackRequest,
+    ) -> Result<admin_api::TakenBack, ControlRefusal> {
         let taken = stores::purge(&self.0, what)?;
         // One that is refused here would be refused by all.
         self.0.fleet.tell_store_purge(what);
@@ -344,9 +344,9 @@ impl ProgramControl for ControlHandle {
         Ok(taken)
     }
 
-    fn inspected(&self) -> Vec<model::InspectedInfo> {
-        let info = |it: door_pixel::InspectedBody| model::InspectedInfo {
-            at: admin::iso(it.unix_ms),
+    fn inspected(&self) -> Vec<admin_api::InspectedInfo> {
+        let info = |it: door_pixel::InspectedBody| admin_api::InspectedInfo {
+            at: vocab::iso(it.unix_ms),
             client: it.client.to_string(),
             method: it.method,
             url: it.url,

@@ -4,11 +4,11 @@ use super::RunningApp;
 use super::confirming::CommitWait;
 use super::control::ControlHandle;
 use ::first_run::{FirstRunChoice, MachineOffer, answers_this_machine_alone, settings_text};
-use admin::model::{
+use admin::{ChangeAuthor, FilesRefusal, FirstRunDesk, SettingsRefusal};
+use admin_api::{
     ApplyRequest, AskingDevice, DraftFile, FirstRunInfo, FirstRunOutcome, FirstRunQuery,
     FirstRunRequest, WaitingChange,
 };
-use admin::{ChangeAuthor, FilesRefusal, FirstRunDesk, SettingsRefusal};
 use config_history::revision;
 use diagnosis::{DiagnosisSubject, MachineFolders};
 use std::net::{IpAddr, SocketAddr};
@@ -76,7 +76,7 @@ impl FirstRunDesk for ControlHandle {
                 ..AskingDevice::default()
             },
             check_url: self.check_url().map(|url| url.to_string()),
-            waiting: app.commit.waits_until().map(|at| WaitingChange { until: admin::iso(at) }),
+            waiting: app.commit.waits_until().map(|at| WaitingChange { until: vocab::iso(at) }),
             ..app.machine_offer().info(asked)
         }
     }

@@ -13,8 +13,8 @@ use ::fleet_live::{
     EntryBody, LeaseBook, LiveCache, LiveHealth, LiveParts, LiveQuestions, LiveReceiver,
     LiveSettings, LiveState, PurgeMark, SharedEntry, TicketKeySet, check_live_files,
 };
-use admin::model::TakeBackRequest;
 use admin::{DnsCachePurge, FleetAsker, OverrideKey, ProgramControl};
+use admin_api::TakeBackRequest;
 use arc_swap::ArcSwapOption;
 use config::Plan;
 use door_gateway::SecondLevelSlot;
@@ -305,7 +305,7 @@ impl FleetLive {
     /// Warning while the server is away.
     pub(super) fn warning(&self) -> Option<String> {
         let health = self.health()?;
-        let since = admin::iso(health.degraded_since_ms?);
+        let since = vocab::iso(health.degraded_since_ms?);
         let why = health.trouble.unwrap_or_else(|| "it is not connected yet".into());
         Some(format!("fleet.live: the server is away since {since}: {why}"))
     }

@@ -6,8 +6,8 @@
 
 use super::RunningApp;
 use super::settings::complaints;
-use admin::model::{OwnRules, OwnRulesUpdate, ReloadOutcome};
 use admin::{ChangeAuthor, ListChange, SettingsRefusal};
+use admin_api::{OwnRules, OwnRulesUpdate, ReloadOutcome};
 use config::{
     ConfigLanguage, ConfigLayers, FileComplaint, MadeChange, MadeItems, MadeRefusal, MadeSettings,
     Plan,

@@ -4,7 +4,7 @@
 //! waits for it but whoever asks. Called by the admin's control.
 
 use super::RunningApp;
-use admin::model::OriginInfo;
+use admin_api::OriginInfo;
 use door_proxy::ProxyDoor;
 use http::Version;
 use origins::KnownOrigin;

@@ -5,8 +5,8 @@
 //! Called by the admin API's handle, and at the start.
 
 use super::RunningApp;
-use admin::model::{EVERY_NAME, OverrideWords};
 use admin::{ControlRefusal, OverrideKey};
+use admin_api::{EVERY_NAME, OverrideWords};
 use policy::{NameOverride, OVERRIDES_MAX, OverrideClients, OverrideEnd, Policy};
 use serde_json::{Value as Json, json};
 use state_folder::replace_file;

@@ -4,8 +4,8 @@
 
 use super::RunningApp;
 use super::build::LiveRuleTexts;
-use admin::model::{NewServer, PoolInfo, PoolName, PoolResolve, PoolServer};
 use admin::{ControlRefusal, PoolChange, PoolServerChange};
+use admin_api::{NewServer, PoolInfo, PoolName, PoolResolve, PoolServer};
 use door_gateway::{
     NameState, PoolChange as DoorChange, PoolState, ResolveChoice, ServerDetails, ServerState,
 };
@@ -107,7 +107,7 @@ pub(super) fn pool_info(pool: PoolState) -> PoolInfo {
 
 fn pool_name(name: NameState) -> PoolName {
     let NameState { url, resolve, servers, failure, looked_up_ms, next_ms } = name;
-    let (looked_up_at, next_at) = (looked_up_ms.map(admin::iso), next_ms.map(admin::iso));
+    let (looked_up_at, next_at) = (looked_up_ms.map(vocab::iso), next_ms.map(vocab::iso));
     PoolName { url, resolve: resolve.into(), servers, failure, looked_up_at, next_at }
 }
 

@@ -5,8 +5,8 @@
 //! admin API.
 
 use super::RunningApp;
-use admin::model::{DeviceInfo, ListChoice, MadeItem, ProfileTable, ReloadOutcome};
 use admin::{ChangeAuthor, ItemChange, ItemKind, ProfileChange, SettingsRefusal};
+use admin_api::{DeviceInfo, ListChoice, MadeItem, ProfileTable, ReloadOutcome};
 use config::{MadeChange, MadeItems, MadeSettings, Plan};
 use config_history::revision;
 use device_names::{AskedDevice, DeviceFacts, NameSource};

@@ -14,7 +14,7 @@ use super::{RunningApp, RunningDoors, memory, private};
 use super::{compiling, effective};
 use ::signer::{SealedMemory, SignerStartError, SignerSuccession};
 use admin::ChangeAuthor;
-use admin::model::{ReloadOutcome, UpdatedList};
+use admin_api::{ReloadOutcome, UpdatedList};
 use config::Plan;
 use config_history::FilesInForce;
 use origins::Dialer;

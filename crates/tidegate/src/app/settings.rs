@@ -5,8 +5,8 @@
 //! changed meanwhile, and all files unless `admin.config_edits` says `on`. Called by the admin API.
 
 use super::RunningApp;
-use admin::model::{ConfigText, ReloadOutcome, SettingEdit};
 use admin::{ChangeAuthor, ConfigEdits, ControlRefusal, SettingsRefusal};
+use admin_api::{ConfigText, ReloadOutcome, SettingEdit};
 use config::{
     ConfigLanguage, ConfigLayers, Plan, RewriteError, SettingChange, SettingPath, WrittenValue,
 };

@@ -3,8 +3,8 @@
 //! It stores nothing: each door has a cache of its own. Called by the admin's control.
 
 use super::RunningApp;
-use admin::model::{StoreDisk, StoreInfo, TakeBackRequest, TakenBack};
 use admin::{DnsCachePurge, WhyQuestion};
+use admin_api::{StoreDisk, StoreInfo, TakeBackRequest, TakenBack};
 use door_gateway::GatewayDoor;
 use door_proxy::{HttpCache, ProxyDoor, PurgeStrength, PurgeTarget};
 use resolver::{FlushIn, FlushScope};

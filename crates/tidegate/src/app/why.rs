@@ -4,7 +4,7 @@
 mod outcome;
 
 use admin::WhyQuestion;
-use admin::model::{GatewayWhy, RuleInfo, RuleMatch, WhyAnswer};
+use admin_api::{GatewayWhy, RuleInfo, RuleMatch, WhyAnswer};
 use config::Plan;
 use door_pixel::JudgedPart;
 use outcome::{is_configured, outcome, sends_redirects};
@@ -103,7 +103,7 @@ fn not_asked(summary: &str, why: WhyAnswer) -> WhyAnswer {
 
 /// Since when the list of a rule is unchanged.
 fn changed_at(policy: &Policy, rule: RuleRef) -> Option<String> {
-    policy.list_changed_ms(rule.list).map(admin::iso)
+    policy.list_changed_ms(rule.list).map(vocab::iso)
 }
 
 /// The answer with what the DNS door makes of the question: it answers some names before it asks

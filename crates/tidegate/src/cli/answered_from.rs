@@ -4,7 +4,7 @@
 //! the state folder.
 
 use super::{CommandFailure, CommandSetup, ExitReason};
-use admin::model::ProgramStatus;
+use admin_api::ProgramStatus;
 use control_client::{AbsentReason, RunningTidegate};
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@
 use super::answered_from::{PolicyAnswers, PolicySource};
 use super::{CommandFailure, CommandSetup, ExitReason};
 use crate::app::read_lists;
-use admin::model::{ListInfo, ListUpdateOutcome, ListsInfo, UpdateRequest, UpdatedList};
+use admin_api::{ListInfo, ListUpdateOutcome, ListsInfo, UpdateRequest, UpdatedList};
 use control_client::{AbsentReason, RunningTidegate, refused};
 use http::Method;
 use policy_lists::{ShrinkRule, Subscription, UpdateRefusal, update_offline};

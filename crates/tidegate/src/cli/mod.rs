@@ -26,7 +26,7 @@ pub(crate) use command_output::{CommandFailure, ExitReason};
 pub(crate) use setup::CommandSetup;
 
 use crate::app;
-use admin::model::UpdateRequest;
+use admin_api::UpdateRequest;
 use answered_from::PolicySource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use command_output::output;

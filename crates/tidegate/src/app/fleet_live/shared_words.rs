@@ -4,7 +4,7 @@
 //! machine may be of another version.
 
 use admin::DnsCachePurge;
-use admin::model::{EVERY_NAME, TakeBackRequest};
+use admin_api::{EVERY_NAME, TakeBackRequest};
 use policy::OverrideClients;
 use serde_json::{Value as Json, json};
 use vocab::DomainName;

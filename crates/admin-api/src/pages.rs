@@ -1,6 +1,6 @@
 //! The JSON of the page view: visits of a site by a client.
 
-use super::{InspectedInfo, RequestRow};
+use crate::{InspectedInfo, RequestRow};
 use page_visits::{PageVisit, VisitedHost};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

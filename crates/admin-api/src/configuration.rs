@@ -1,10 +1,10 @@
 //! The JSON of the configuration's files: texts, what is wrong with them, and changes that are
 //! kept.
 //!
-//! Filled by [`crate::ConfigurationFiles`], described by utoipa. See [`super`] for what all of it
+//! Filled by `admin::ConfigurationFiles`, described by utoipa. See the crate for what all of it
 //! shares.
 
-use super::{ReloadOutcome, SettingEdit};
+use crate::{ReloadOutcome, SettingEdit};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use utoipa::ToSchema;
@@ -86,6 +86,18 @@ pub struct PlacedProblem {
     pub message: String,
     /// Remedy, if one is known.
     pub remedy: Option<String>,
+}
+
+impl PlacedProblem {
+    /// The complaint on a line, as `tidegate check` prints it.
+    pub fn line_of_text(&self) -> String {
+        let Self { file, line, column, path, message, remedy } = self;
+        let place =
+            if file.is_empty() { String::new() } else { format!("{file}:{line}:{column}: ") };
+        let path = if path.is_empty() { String::new() } else { format!("{path}: ") };
+        let remedy = remedy.as_ref().map_or_else(String::new, |remedy| format!("; {remedy}"));
+        format!("{place}{path}{message}{remedy}")
+    }
 }
 
 /// Verdict about texts as a configuration.

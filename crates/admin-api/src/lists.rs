@@ -1,6 +1,6 @@
 //! The JSON of lists: what each holds, and how those with a URL are kept.
 //!
-//! Filled by [`crate::ProgramControl`], described by utoipa. See [`super`] for what all of it
+//! Filled by `admin::ProgramControl`, described by utoipa. See the crate for what all of it
 //! shares.
 
 use serde::{Deserialize, Serialize};

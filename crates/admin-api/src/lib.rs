@@ -1,4 +1,4 @@
-//! The API's JSON, both ways.
+//! The JSON of the control API, both ways.
 //!
 //! Times are ISO 8601 in UTC with milliseconds (`2026-11-21T12:00:00.000Z`); spans and sizes are
 //! numbers that carry their unit in the name (`_s`, `_us`, `_bytes`); words are the lower-case ones

@@ -1,10 +1,10 @@
 //! Names that people allow or block by hand, as JSON.
 
-use crate::iso;
 use policy::{NameOverride, OverrideClients, OverrideEnd};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use vocab::Now;
+use vocab::iso;
 
 /// Name that is to be allowed or blocked, for whom and for how long.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -107,7 +107,7 @@ impl OverrideWords {
 
 impl OverrideInfo {
     /// An override as it is shown.
-    pub(crate) fn of(held: &NameOverride, now: Now) -> Self {
+    pub fn of(held: &NameOverride, now: Now) -> Self {
         let OverrideWords { host, client, profile, until_unix_ms } = OverrideWords::of(held);
         Self {
             host,

@@ -1,6 +1,6 @@
 //! Single clients, as far as they are known, as JSON.
 
-use super::{OverrideInfo, TimePoint, TopLine};
+use crate::{OverrideInfo, TimePoint, TopLine};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use vocab::Action;
@@ -95,7 +95,7 @@ pub struct ClientActivity {
 
 impl ClientHold {
     /// An override of everything, as it is shown with its client.
-    pub(crate) fn of(held: &OverrideInfo, action: Action) -> Self {
+    pub fn of(held: &OverrideInfo, action: Action) -> Self {
         let action = match action {
             Action::Pass => "allow",
             Action::Block => "block",

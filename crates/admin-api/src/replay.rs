@@ -1,6 +1,6 @@
 //! The JSON of replays: a change tried on recorded requests.
 
-use super::{GroupUpdate, ListSwitch, NewList, ProfileUpdate};
+use crate::{GroupUpdate, ListSwitch, NewList, ProfileUpdate};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

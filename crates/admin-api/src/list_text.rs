@@ -1,6 +1,6 @@
 //! Lists as people are told of them, line by line.
 
-use super::lists::{ListInfo, SkippedCount, SubscriptionInfo};
+use crate::lists::{ListInfo, SkippedCount, SubscriptionInfo};
 use std::fmt;
 
 /// Skipped lines that are shown of one list.

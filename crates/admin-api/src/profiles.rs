@@ -1,8 +1,8 @@
 //! The JSON of profiles and groups of clients, and of changes of them.
 //!
 //! What a profile or group has are the keys of the configuration (`policy.clients[]`,
-//! `policy.groups[]`), where each is described. Read by [`crate::api`], carried out by
-//! [`crate::ProgramControl`].
+//! `policy.groups[]`), where each is described. Read by `admin`, carried out by
+//! `admin::ProgramControl`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

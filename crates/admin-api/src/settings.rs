@@ -1,6 +1,6 @@
 //! The JSON of the configuration: its text, one setting of it, and changes to it.
 //!
-//! Filled by [`crate::ProgramControl`], described by utoipa. See [`super`] for what all of it
+//! Filled by `admin::ProgramControl`, described by utoipa. See the crate for what all of it
 //! shares.
 
 use serde::{Deserialize, Serialize};

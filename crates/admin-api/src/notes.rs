@@ -1,7 +1,7 @@
 //! The JSON of notes: what programs behind the doors complain about, and why lists were not
 //! fetched.
 //!
-//! Filled by the handler of `/api/notes`, described by utoipa. See [`super`] for what all of it
+//! Filled by the handler of `/api/notes`, described by utoipa. See the crate for what all of it
 //! shares.
 
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Why something is blocked or not, as JSON.
 
-use super::RuleInfo;
+use crate::RuleInfo;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

@@ -1,6 +1,6 @@
 //! The JSON of changes of lists and of own rules.
 //!
-//! Read by [`crate::api`], carried out by [`crate::ProgramControl`].
+//! Read by `admin`, carried out by `admin::ProgramControl`.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
