@@ -246,6 +246,7 @@ pub(crate) fn plan(
     complaints.extend(any_name_without_signer(&file));
     complaints.extend(shared_folder(&file));
     complaints.extend(shared_limits_alone(&file));
+    complaints.extend(programs_of_another_user(&file));
     complaints.extend(own_certificates::check(&file));
     if complaints.is_empty() {
         Ok(Plan {
@@ -373,6 +374,22 @@ fn shared_limits_alone(file: &ConfigFile) -> Vec<Complaint> {
     shared.map(complaint).collect()
 }
 
+/// Programs of the fleet, where root starts Tidegate and it becomes another user: that user must
+/// not choose what root starts.
+fn programs_of_another_user(file: &ConfigFile) -> Option<Complaint> {
+    let wants_programs = file.fleet.as_ref().is_some_and(|fleet| fleet.programs);
+    let user = file.user.as_ref().filter(|_| wants_programs)?;
+    let message = format!(
+        "with user: {user}, what is installed runs: a program that becomes another user cannot \
+         put a new one in its place"
+    );
+    let remedy = format!(
+        "leave user out and have the service manager start Tidegate as {user}, as the unit of the \
+         package does (User=), or leave programs out"
+    );
+    Some(Complaint::new("fleet.programs", message).remedy(remedy))
+}
+
 fn pixel_without_door(file: &ConfigFile) -> Option<Complaint> {
     let dns = file.dns.as_ref()?;
     let all = dns.blocked == BlockStyle::Pixel;
@@ -415,5 +432,16 @@ mod tests {
         let told = warnings("tproxy");
         let [told] = told.as_slice() else { panic!("{told:?}") };
         assert!(told.contains("policy.clients.1.match") && told.contains("guests"), "{told}");
+    }
+
+    #[test]
+    fn programs_of_a_fleet_are_refused_where_a_user_is_set() {
+        let fleet = "fleet: { programs: true }\n";
+        let read = |yaml: &str| crate::parse(yaml, Path::new("tidegate.yaml"));
+        assert!(read(fleet).is_ok() && read("user: tidegate\nfleet: { name: a }\n").is_ok());
+        let complaints = read(&format!("user: tidegate\n{fleet}")).unwrap_err();
+        let [complaint] = complaints.as_slice() else { panic!("{complaints:?}") };
+        let told = complaint.to_string();
+        assert!(told.contains("fleet.programs") && told.contains("leave user out"), "{told}");
     }
 }

@@ -52,6 +52,20 @@ fn every_complaint_comes_at_once_with_its_place() {
 }
 
 #[test]
+fn programs_of_a_fleet_and_a_user_to_become_are_refused_together() {
+    let (said, code) = check("user: tidegate\nfleet:\n  name: a\n  programs: true\n");
+    assert_eq!(code, Some(1));
+    for part in [
+        "edge.yaml:4:13: fleet.programs: with user: tidegate, what is installed runs",
+        "leave user out and have the service manager start Tidegate as tidegate",
+    ] {
+        assert!(said.contains(part), "missing {part:?} in:\n{said}");
+    }
+    let (said, code) = check("fleet:\n  name: a\n  programs: true\n");
+    assert_eq!((said.as_str(), code), ("", Some(0)));
+}
+
+#[test]
 fn a_key_that_has_another_name_now_is_told_it() {
     let (said, code) = check(
         "gateway:\n  listen: [\"http://127.0.0.1:0\"]\n  pools:\n    app:\n      \
