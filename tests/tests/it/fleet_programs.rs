@@ -84,7 +84,7 @@ impl Drop for Successor {
 
 /// An address below the ports that the system gives to clients: one of ours that connects must not
 /// take it while one process ends and another begins.
-fn kept_address() -> SocketAddr {
+pub(crate) fn kept_address() -> SocketAddr {
     static NEXT: AtomicU32 = AtomicU32::new(24_000);
     let mut places = std::iter::repeat_with(|| NEXT.fetch_add(1, SeqCst) as u16)
         .map(|port| SocketAddr::from(([127, 0, 0, 1], port)));

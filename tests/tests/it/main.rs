@@ -37,6 +37,7 @@ mod fleet_lists;
 mod fleet_live;
 mod fleet_live_cache;
 mod fleet_live_responses;
+mod fleet_outage;
 mod fleet_programs;
 mod fleet_questions;
 mod fleet_rows;
