@@ -1,11 +1,9 @@
 // Every view is looked through by axe (WCAG 2.2 A and AA, and its best practices), with some traffic,
 // in both languages and both themes.
 
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import type { AxeResults } from "axe-core";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { faults } from "./axe";
 import { Edge } from "./edge";
 import { SCREENS, startBrowser } from "./pages";
 
@@ -17,10 +15,8 @@ const VIEWS = [
 
 let edge: Edge;
 let browser: Browser;
-let axe: string;
 
 beforeAll(async () => {
-  axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   edge = await Edge.start(`
 policy: { lists: [{ name: ads, rules: ["||ads.example^"] }] }
 dns: { listen: ["udp://127.0.0.1:0"], upstreams: ["udp://UPSTREAM"] }
@@ -34,15 +30,6 @@ afterAll(async () => {
   await browser.close();
   await edge.stop();
 });
-
-/** What is wrong on the page as it stands: rule, and the elements. */
-async function faults(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  const found = await page.evaluate(
-    () => (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run(),
-  );
-  return found.violations.flatMap((fault) => fault.nodes.map((node) => `${fault.id}: ${node.html.slice(0, 160)} (${node.failureSummary ?? ""})`));
-}
 
 const LANGUAGES = ["en-US", "de-DE"];
 const PLACES = SCREENS.flatMap(([name, screen]) => LANGUAGES.map((locale) => [`${name}, ${locale}`, { ...screen, locale }] as const));

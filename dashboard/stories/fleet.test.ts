@@ -2,13 +2,12 @@
 // other's dashboard says which and why.
 
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AxeResults } from "axe-core";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { faults } from "./axe";
 import { Edge, tidegate } from "./edge";
 import { open, SCREENS, startBrowser } from "./pages";
 
@@ -18,7 +17,6 @@ let folder: string;
 let edges: Edge[];
 let taken: Server;
 let browser: Browser;
-let axe: string;
 
 const fleet = (word: string, ...more: string[]): Promise<string> =>
   tidegate(["fleet", word, join(folder, "home"), "--key", join(folder, "fleet.key"), ...more]);
@@ -27,7 +25,6 @@ const fleet = (word: string, ...more: string[]): Promise<string> =>
 const write = (name: string, text: string): Promise<void> => writeFile(join(folder, "home", name), text);
 
 beforeAll(async () => {
-  axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   folder = await mkdtemp(join(tmpdir(), "tidegate-fleet-"));
   await chmod(folder, 0o755);
   const bundles = join(folder, "bundles");
@@ -63,13 +60,6 @@ function harbour(): Edge {
   const [edge] = edges;
   if (!edge) throw new Error("no machine was started");
   return edge;
-}
-
-/** Rules of axe that the page breaks. */
-async function faults(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  const found = await page.evaluate(() => (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run());
-  return found.violations.flatMap((fault) => fault.nodes.map((node) => `${fault.id}: ${node.html.slice(0, 160)}`));
 }
 
 test("machines that have what is published say so", async () => {

@@ -1,27 +1,19 @@
 // Somebody signs in with a provider that others keep, may do what the groups there say, and signs out.
 
-import { createServer, type AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Edge } from "./edge";
 import { SCREENS, startBrowser } from "./pages";
+import { freePort } from "./ports";
 import { Provider } from "./provider";
 
 let edge: Edge;
 let provider: Provider;
 let browser: Browser;
 
-/** A port that nobody has: the provider must know where to send people back to before it starts. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((bound) => server.listen(0, "127.0.0.1", bound));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return port;
-}
-
 beforeAll(async () => {
   provider = await Provider.start({ name: "anna", groups: ["staff"] });
+  // The provider must know where to send people back to before it starts.
   const port = await freePort();
   edge = await Edge.start(`
 dns: { listen: ["udp://127.0.0.1:0"], upstreams: ["udp://UPSTREAM"] }
