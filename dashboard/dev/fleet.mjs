@@ -29,19 +29,23 @@ export function fleetStatistics(words) {
 
 const word = (name, more = {}) => ({
   edge: name, labels: { site: "harbour" }, wanted: "active", is_joined: true, goes_first: false, revision: 13, offered: 14,
-  state: "waits_for_canary", complaints: [], version: "0.1.0", clock_ahead_s: 0, told: ago(40), told_s: 40, requests: 71_000,
+  state: "waits_for_canary", complaints: [], version: "0.1.0", program: null, clock_ahead_s: 0, told: ago(40), told_s: 40, requests: 71_000,
   failures: 3, troubles: ["waits_for_canary"], ...more,
 });
 
+const digest = (seed) => seed.repeat(8);
+const program = (runs, more = {}) => ({ runs: digest(runs), in_force: digest(runs), failed: null, ...more });
+
 const WORDS = [
   word("buoy", { revision: null, offered: null, state: null, version: null, clock_ahead_s: null, told: null, told_s: null, requests: null, failures: null, troubles: ["untold"] }),
-  word("harbour", { goes_first: true, revision: 14, state: "in_force", troubles: [] }),
+  word("harbour", { goes_first: true, revision: 14, state: "in_force", troubles: [], program: program("5d0f93a1") }),
   word("lighthouse-with-a-rather-long-name.north.example", {
     goes_first: true, state: "refused", troubles: ["clock", "refused"], clock_ahead_s: 184,
-    complaints: ["cannot listen on 192.0.2.7:443: another process does; find it with `ss -lntup 'sport = :443'` and stop it, or choose another port"],
+    program: program("8c31f07e", { failed: { digest: digest("5d0f93a1"), fault: "the revision's program did not come up: exit status: 1" } }),
+    complaints: ["the revision's program did not come up: exit status: 1", "cannot listen on 192.0.2.7:443: another process does; find it with `ss -lntup 'sport = :443'` and stop it, or choose another port"],
   }),
-  word("pier"),
-  word("quay", { version: "0.1.1", wanted: "drained", troubles: ["version", "waits_for_canary"] }),
+  word("pier", { program: program("8c31f07e") }),
+  word("quay", { version: "0.1.1", program: program("a7712b90", { in_force: digest("8c31f07e") }), wanted: "drained", troubles: ["version", "waits_for_canary"] }),
   word("reef", { told: ago(11_500), told_s: 11_500, revision: 12, offered: 12, state: "in_force", troubles: ["silent"] }),
   word("wreck", { wanted: "revoked", revision: 9, offered: 9, state: "in_force", told: ago(900_000), told_s: 900_000, troubles: [] }),
 ];

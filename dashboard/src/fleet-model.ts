@@ -47,12 +47,22 @@ export interface FleetEdgeStatus {
   state: "in_force" | "waits_for_canary" | "refused" | "unreached" | null;
   complaints: string[];
   version: string | null;
+  /** Null where it takes no programs from the fleet. */
+  program: FleetProgram | null;
   clock_ahead_s: number | null;
   told: string | null;
   told_s: number | null;
   requests: number | null;
   failures: number | null;
   troubles: Trouble[];
+}
+
+/** Programs by the digests of their files, in hexadecimal. */
+export interface FleetProgram {
+  runs: string;
+  /** That of the revision in force, which the next start runs. */
+  in_force: string | null;
+  failed: { digest: string; fault: string } | null;
 }
 
 export type Trouble = "untold" | "silent" | "clock" | "version" | "refused" | "unreached" | "waits_for_canary";

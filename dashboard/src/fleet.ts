@@ -1,6 +1,6 @@
 // A fleet at a glance: sums over its machines, how each does, and in which order they are shown. Pure.
 
-import type { Edge, FleetRevisions, FleetEdgeStatus, MachineVerdict } from "./fleet-model";
+import type { Edge, FleetProgram, FleetRevisions, FleetEdgeStatus, MachineVerdict } from "./fleet-model";
 
 export interface FleetSums {
   edges: number;
@@ -73,6 +73,28 @@ export function inOrder(machines: readonly Machine[], newest: number | null): Ma
     return at + (machine.rows !== null && isBehind(machine.rows) ? 0 : 0.5);
   };
   return machines.toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
+}
+
+/** What is said of a machine's program; digests are cut to what tells one from another. */
+export interface ProgramWords {
+  /** Digest of the fleet's program that runs, whole too. */
+  runs: { digest: string; whole: string } | null;
+  /** Another one is the fleet's, and runs from the next start. */
+  next: string | null;
+  /** One that did not come up; the fault is left out where it is among these complaints. */
+  failed: { digest: string; fault: string | null } | null;
+}
+
+const DIGEST_SHOWN = 8;
+
+export function programWords(program: FleetProgram | null, complaints: readonly string[]): ProgramWords {
+  const { runs = "", in_force: inForce = null, failed = null } = program ?? {};
+  const cut = (digest: string): string => digest.slice(0, DIGEST_SHOWN);
+  return {
+    runs: inForce !== null && inForce === runs ? { digest: cut(runs), whole: runs } : null,
+    next: inForce !== null && inForce !== runs ? cut(inForce) : null,
+    failed: failed && { digest: cut(failed.digest), fault: complaints.includes(failed.fault) ? null : failed.fault },
+  };
 }
 
 /** Parts of the bar that shows how far a revision has come, in percent: has it, has refused it. */

@@ -47,14 +47,23 @@ export class Edge {
   ) {}
 
   /** Starts one; `UPSTREAM` in the configuration is the address of the upstream. */
-  static async start(yaml: string): Promise<Edge> {
+  static start(yaml: string): Promise<Edge> {
+    return Edge.startBy([BINARY], yaml);
+  }
+
+  /** The same as a user who has no other to become: root of a namespace that nobody else is in. */
+  static startAsItself(yaml: string): Promise<Edge> {
+    return Edge.startBy(["unshare", "--map-root-user", "--", BINARY], yaml);
+  }
+
+  private static async startBy([program = BINARY, ...before]: string[], yaml: string): Promise<Edge> {
     const folder = await mkdtemp(join(tmpdir(), "tidegate-story-"));
     // Started by root it becomes another user, who has to reach the folder.
     await chmod(folder, 0o755);
     const resolver = await upstream();
     const config = join(folder, "tidegate.yaml");
     await writeFile(config, yaml.replaceAll("UPSTREAM", `127.0.0.1:${resolver.address().port}`));
-    const child = spawn(BINARY, ["run", "--config", config, "--state", join(folder, "state")], {
+    const child = spawn(program, [...before, "run", "--config", config, "--state", join(folder, "state")], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const greeting: string[] = [];

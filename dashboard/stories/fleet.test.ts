@@ -1,7 +1,8 @@
 // A fleet of two machines by bundles in a folder: one of them refuses what is published, and the
 // other's dashboard says which and why.
 
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { appendFile, chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,9 +36,10 @@ beforeAll(async () => {
   edges = [];
   for (const name of NAMES) {
     const token = await tidegate(["fleet", "invite", join(folder, "home"), "--edge", name, "--label", `site=${name}`]);
-    const edge = await Edge.start(
-      `admin: { listen: "127.0.0.1:0" }\nfleet: { name: ${name}, bundles: "${bundles}", keys: ["${key}"], poll: 1s }\n`,
-    );
+    const own = (more: string): string =>
+      `admin: { listen: "127.0.0.1:0" }\nfleet: { name: ${name}, bundles: "${bundles}", keys: ["${key}"], poll: 1s${more} }\n`;
+    // Programs are taken by who is started as the user that it runs as.
+    const edge = await (name === "pier" ? Edge.startAsItself(own(", programs: true")) : Edge.start(own("")));
     await edge.command(["fleet", "join", token.trim()]);
     edges.push(edge);
   }
@@ -95,5 +97,25 @@ test.each(SCREENS)("a revision that one machine refuses is shown with its compla
   await fleet("publish", "--why", "No site at the pier");
   await published.getByText("2 of 2 have it in force").waitFor();
   expect(await machines.getByText("cannot listen on").count()).toBe(0);
+  await page.context().close();
+});
+
+test.each(SCREENS)("a program that does not come up is named by its digest, with its fault (%s)", async (_, screen) => {
+  const broken = join(folder, "broken");
+  await copyFile("/bin/false", broken);
+  await appendFile(broken, "tidegate-program version=9.9.9;");
+  const digest = createHash("sha256").update(await readFile(broken)).digest("hex").slice(0, 8);
+  await fleet("publish", "--why", "Another program", "--program", broken);
+  const page = await open(browser, harbour(), screen, "fleet");
+  const machines = page.getByRole("region", { name: "Machines" });
+  await machines.getByRole("row", { name: /^pier/ }).getByText(/^refuses \d+$/).waitFor();
+  await machines.getByText(`Program ${digest} was given up.`).waitFor();
+  await machines.getByText("the revision's program did not come up").waitFor();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  expect(await faults(page)).toEqual([]);
+
+  await fleet("publish", "--why", "Without it", "--without-program");
+  await page.getByText("2 of 2 have it in force").waitFor();
+  expect(await machines.getByText("was given up").count()).toBe(0);
   await page.context().close();
 });

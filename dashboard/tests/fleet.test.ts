@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { blocksAmong, conditionOf, inOrder, isBehind, machinesOf, progressOf, sumsOf } from "../src/fleet";
+import { blocksAmong, conditionOf, inOrder, isBehind, machinesOf, programWords, progressOf, sumsOf } from "../src/fleet";
 import type { Edge, FleetEdgeStatus, MachineVerdict } from "../src/fleet-model";
 
 const edge = (name: string, more: Partial<Edge> = {}): Edge => ({
@@ -9,7 +9,7 @@ const edge = (name: string, more: Partial<Edge> = {}): Edge => ({
 
 const word = (name: string, more: Partial<FleetEdgeStatus> = {}): FleetEdgeStatus => ({
   edge: name, labels: {}, wanted: "active", is_joined: true, goes_first: false, revision: 3, offered: 3, state: "in_force", complaints: [],
-  version: "0.1.0", clock_ahead_s: null, told: "2026-11-21T12:00:00Z", told_s: 3, requests: 0, failures: 0, troubles: [], ...more,
+  version: "0.1.0", program: null, clock_ahead_s: null, told: "2026-11-21T12:00:00Z", told_s: 3, requests: 0, failures: 0, troubles: [], ...more,
 });
 
 describe("a fleet", () => {
@@ -47,6 +47,27 @@ describe("a fleet", () => {
   it("shows how far a revision has come", () => {
     expect(progressOf({ edges: 8, in_force: 4, refused: 2, first: 0, first_in_force: 0 })).toEqual({ has: 50, refused: 25 });
     expect(progressOf({ edges: 0, in_force: 0, refused: 0, first: 0, first_in_force: 0 })).toEqual({ has: 0, refused: 0 });
+  });
+});
+
+describe("a machine's program", () => {
+  const [one, two] = ["5d0f93a1".repeat(8), "8c31f07e".repeat(8)] as const;
+  const nothing = { runs: null, next: null, failed: null };
+
+  it("is not spoken of where the fleet gives none", () => {
+    expect(programWords(null, [])).toEqual(nothing);
+    expect(programWords({ runs: one, in_force: null, failed: null }, [])).toEqual(nothing);
+  });
+
+  it("is the fleet's where its revision brings what runs, and the next start's where it does not run yet", () => {
+    expect(programWords({ runs: one, in_force: one, failed: null }, [])).toEqual({ ...nothing, runs: { digest: "5d0f93a1", whole: one } });
+    expect(programWords({ runs: one, in_force: two, failed: null }, [])).toEqual({ ...nothing, next: "8c31f07e" });
+  });
+
+  it("says a fault once", () => {
+    const failed = { digest: two, fault: "exit status: 1" };
+    expect(programWords({ runs: one, in_force: null, failed }, ["exit status: 1"]).failed).toEqual({ digest: "8c31f07e", fault: null });
+    expect(programWords({ runs: one, in_force: null, failed }, ["the place is away"]).failed).toEqual({ digest: "8c31f07e", fault: "exit status: 1" });
   });
 });
 

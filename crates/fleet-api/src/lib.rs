@@ -13,8 +13,8 @@ use utoipa::{IntoParams, ToSchema};
 
 pub use questions::{FleetReply, FleetVerdict, FleetWhy, MachineVerdict, VerdictRule};
 pub use revisions::{
-    FleetCanary, FleetEdgeStatus, FleetRevision, FleetRevisions, FleetRollout, OwnRevisions,
-    RefusedFleetRevision, RevisionSource,
+    FailedFleetProgram, FleetCanary, FleetEdgeStatus, FleetProgram, FleetRevision, FleetRevisions,
+    FleetRollout, OwnRevisions, RefusedFleetRevision, RevisionSource,
 };
 
 /// Time after which an edge that was not heard of is silent, in seconds: it tells of itself every

@@ -120,6 +120,27 @@ pub struct FleetRollout {
     pub first_in_force: u64,
 }
 
+/// Program of an edge that takes programs from its fleet. Programs are named by the SHA-256 of
+/// their files, in 64 hexadecimal digits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FleetProgram {
+    /// Program that runs.
+    pub runs: String,
+    /// Program of the revision in force, which the next start runs; null where it brings none.
+    pub in_force: Option<String>,
+    /// Program that it gave up last; null where another revision was taken over since.
+    pub failed: Option<FailedFleetProgram>,
+}
+
+/// A program that did not come up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FailedFleetProgram {
+    /// Name.
+    pub digest: String,
+    /// Reason.
+    pub fault: String,
+}
+
 /// An edge, and what it has said of itself and signed; null where it has said nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FleetEdgeStatus {
@@ -144,6 +165,9 @@ pub struct FleetEdgeStatus {
     pub complaints: Vec<String>,
     /// Release that it runs.
     pub version: Option<String>,
+    /// Program, where it takes programs from the fleet; null where it runs what is installed, or
+    /// does not say.
+    pub program: Option<FleetProgram>,
     /// Seconds that its clock is ahead of the one at the place.
     pub clock_ahead_s: Option<i64>,
     /// Time when it said so.

@@ -34,4 +34,4 @@ pub use program::{
 };
 pub use rollout::{EdgeFacts, RevisionRefusal, RolloutStep};
 pub use sealing::{EdgeSeal, SealFault, SealedSecrets, SealingKey};
-pub use status::{EdgeStatus, STATUS_BYTES_MAX, SyncState};
+pub use status::{EdgeStatus, FailedProgram, ProgramStatus, STATUS_BYTES_MAX, SyncState};

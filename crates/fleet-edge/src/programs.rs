@@ -3,8 +3,8 @@
 //! A file is verified whenever it is about to be started: whoever could change it since it was
 //! written is not believed. Those that no kept revision names are removed.
 
-use crate::store::{KeptRevision, RevisionStore};
-use fleet_bundle::{ContentDigest, ContentHasher, ProgramMachine};
+use crate::store::{KeptRevision, RevisionRecord, RevisionStore};
+use fleet_bundle::{ContentDigest, ContentHasher, FailedProgram, ProgramMachine, ProgramStatus};
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Read};
@@ -33,6 +33,24 @@ impl RunningProgram {
         let machine = ProgramMachine::own().ok_or_else(unknown)?;
         // Also where the file was replaced meanwhile, this is the one that runs.
         Ok(Self { digest: digest_of(Path::new("/proc/self/exe"))?, machine })
+    }
+
+    /// Word of the edge about it, by its record; complaints are cut by `short`.
+    pub(crate) fn status(
+        &self,
+        record: &RevisionRecord,
+        short: impl Fn(&String) -> String,
+    ) -> ProgramStatus {
+        let failed = record.refused.as_ref().and_then(|refused| {
+            // With the program that runs, the files were refused.
+            let digest = refused.revision.program.filter(|it| *it != self.digest)?;
+            Some(FailedProgram {
+                digest,
+                fault: refused.complaints.first().map(short).unwrap_or_default(),
+            })
+        });
+        let in_force = record.in_force.and_then(|it| it.program);
+        ProgramStatus { runs: self.digest, in_force, failed }
     }
 }
 

@@ -386,6 +386,7 @@ impl EdgeSync {
             complaints: complaints.map(short).collect(),
             requests: served.requests,
             failures: served.failures,
+            program: self.setup.program.map(|it| it.status(&record, short)),
         }
     }
 

@@ -132,6 +132,7 @@ mod tests {
             complaints: Vec::new(),
             requests: 0,
             failures: 0,
+            program: None,
         }
     }
 

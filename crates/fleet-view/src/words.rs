@@ -4,9 +4,10 @@ use crate::facts::ViewFacts;
 use crate::line::{RevisionLine, seconds};
 use crate::trouble::{EdgeTrouble, troubles};
 use fleet_api::{
-    FleetEdgeStatus, FleetRevisions, FleetRollout, OwnRevisions, RefusedFleetRevision,
+    FailedFleetProgram, FleetEdgeStatus, FleetProgram, FleetRevisions, FleetRollout, OwnRevisions,
+    RefusedFleetRevision,
 };
-use fleet_bundle::{EdgeEntry, EdgeState, EdgeStatus, SyncState};
+use fleet_bundle::{EdgeEntry, EdgeState, EdgeStatus, ProgramStatus, SyncState};
 use fleet_edge::KeptRevision;
 use std::collections::BTreeMap;
 
@@ -117,6 +118,7 @@ fn said(edge: &str, status: Option<&EdgeStatus>, now: u64) -> FleetEdgeStatus {
         state: status.map(|it| state(it.state).to_owned()),
         complaints: status.map(|it| it.complaints.clone()).unwrap_or_default(),
         version: status.map(|it| it.version.clone()),
+        program: status.and_then(|it| it.program.as_ref()).map(program),
         clock_ahead_s: status.and_then(|it| it.clock_ahead_s),
         told: status.map(|it| seconds(it.at)),
         told_s: status.map(|it| now.saturating_sub(it.at)),
@@ -124,6 +126,18 @@ fn said(edge: &str, status: Option<&EdgeStatus>, now: u64) -> FleetEdgeStatus {
         failures: status.map(|it| it.failures),
         labels: BTreeMap::new(),
         ..FleetEdgeStatus::default()
+    }
+}
+
+fn program(status: &ProgramStatus) -> FleetProgram {
+    let failed = status
+        .failed
+        .as_ref()
+        .map(|it| FailedFleetProgram { digest: it.digest.to_string(), fault: it.fault.clone() });
+    FleetProgram {
+        runs: status.runs.to_string(),
+        in_force: status.in_force.map(|it| it.to_string()),
+        failed,
     }
 }
 

@@ -1,6 +1,6 @@
 // The machines of a fleet as a table; on a phone each becomes a card, so the roles are written out.
 
-import { conditionOf, inOrder, isBehind, isTrouble, type Condition, type Machine } from "../fleet";
+import { conditionOf, inOrder, isBehind, isTrouble, programWords, type Condition, type Machine } from "../fleet";
 import type { Edge, FleetRevisions, FleetEdgeStatus } from "../fleet-model";
 import { count, percent, printable, span, withUnits } from "../format";
 import { t } from "../i18n";
@@ -91,6 +91,7 @@ function Line({ machine, newest, columns, hasWords, hasRows, isOwn, isChosen }: 
         )}
         <td role="cell" class="e-version">
           {version !== null && <Version version={version} isOther={word?.troubles.includes("version") ?? false} />}
+          {word && <Program word={word} />}
         </td>
         {hasRows && <Figures rows={rows} />}
       </tr>
@@ -111,13 +112,21 @@ function Line({ machine, newest, columns, hasWords, hasRows, isOwn, isChosen }: 
   );
 }
 
-/** What is to be read below a machine: complaints, and a clock that is wrong. */
+/** What is to be read below a machine: programs that do not run, complaints, and a clock that is wrong. */
 function saysOf(word: FleetEdgeStatus | null, condition: Condition): string[] {
   if (word === null || condition === "revoked") return [];
   const complaints = word.state === "refused" || word.state === "unreached" ? word.complaints : [];
-  const lines = complaints.map((complaint) => printable(withUnits(complaint)));
+  const lines = [...programLines(word, complaints), ...complaints.map((complaint) => printable(withUnits(complaint)))];
   const ahead = word.clock_ahead_s ?? 0;
   if (word.troubles.includes("clock")) lines.push(t(ahead > 0 ? "fleet.clockFast" : "fleet.clockSlow", { span: span(Math.abs(ahead)) }));
+  return lines;
+}
+
+function programLines(word: FleetEdgeStatus, complaints: readonly string[]): string[] {
+  const { next, failed } = programWords(word.program, complaints);
+  const lines = next === null ? [] : [t("fleet.program.next", { digest: next })];
+  if (failed?.fault === null) lines.push(t("fleet.program.failed", { digest: failed.digest }));
+  else if (failed) lines.push(t("fleet.program.failedWhy", { digest: failed.digest, fault: printable(withUnits(failed.fault)) }));
   return lines;
 }
 
@@ -146,6 +155,18 @@ function State({ condition, machine }: { condition: Condition; machine: Machine 
 
 function Version({ version, isOther }: { version: string; isOther: boolean }) {
   return isOther ? <span class="tag tag-land">{printable(version)}</span> : <span class="quiet">{printable(version)}</span>;
+}
+
+/** The fleet's program, where it runs that. */
+function Program({ word }: { word: FleetEdgeStatus }) {
+  const { runs } = programWords(word.program, []);
+  return (
+    runs && (
+      <span class="e-program" title={t("fleet.program.whole", { digest: runs.whole })}>
+        {t("fleet.program.runs", { digest: runs.digest })}
+      </span>
+    )
+  );
 }
 
 function Revision({ word, newest }: { word: FleetEdgeStatus; newest: number | null }) {

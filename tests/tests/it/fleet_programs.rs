@@ -132,6 +132,12 @@ fn a_machine_runs_the_program_of_its_fleet_without_a_gap_and_after_a_restart() {
     assert_eq!(edge.api("/api/status")["pid"], successor.0);
     let (asked, failed) = askers.finish();
     assert!(asked > 100 && failed == 0, "{asked} answered, {failed} not");
+    wait::until("the program in the machine's word", || {
+        let told = edge.api("/api/fleet/revisions");
+        let program = &told["edges"][0]["program"];
+        let is_fleets = program["runs"].is_string() && program["runs"] == program["in_force"];
+        (is_fleets && program["failed"].is_null()).then_some(())
+    });
     // What is installed starts, and goes on as the fleet's.
     let digest = record(&edge)["in_force"]["program"].as_str().unwrap().to_owned();
     drop(successor);
@@ -190,6 +196,12 @@ fn a_program_that_does_not_come_up_is_refused_and_halts_the_waves() {
         "{said}"
     );
     assert_eq!(in_force(&edge), Some(2));
+    let program = wait::until("the fault in the machine's word", || {
+        let told = edge.api("/api/fleet/revisions");
+        let program = told["edges"][0]["program"].clone();
+        program["failed"]["fault"].as_str()?.contains("did not come up").then_some(program)
+    });
+    assert!(program["in_force"].is_null() && program["failed"]["digest"] != program["runs"]);
     assert!(is_blocked(dns, "ads.example").is_some());
     assert_eq!(edge.api("/api/status")["pid"], edge.pid());
     // Without it the same files are fine.

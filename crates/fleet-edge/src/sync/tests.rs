@@ -328,10 +328,17 @@ fn a_program_that_ends_the_machine_twice_is_refused_and_the_one_in_force_stays()
     }
     let mut edge = bench.edge_running(Some(runs));
     assert!(matches!(edge.look(NOW, &program), Err(SyncFault::NotTaken(_))));
+    let told = edge.status(NOW, ServedCounts::default()).program.unwrap();
+    let failed = told.failed.unwrap();
+    assert_eq!((told.runs, told.in_force), (runs.digest, None));
+    assert_eq!(failed.digest, ContentDigest::of(b"new"));
+    assert!(failed.fault.contains("twice"), "{}", failed.fault);
     // The next revision has its own program, and what is not kept goes.
     bench.publish(&with_program(&bench, bench.manifest(2, "b"), b"newer"));
     edge.look(NOW, &program).unwrap();
     bench.store().confirm().unwrap();
+    let told = edge.status(NOW, ServedCounts::default()).program.unwrap();
+    assert_eq!((told.in_force, told.failed), (Some(ContentDigest::of(b"newer")), None));
     let programs = fs::read_dir(bench.folder.join("state/fleet/programs")).unwrap();
     assert_eq!(programs.count(), 1);
 }
@@ -344,6 +351,7 @@ fn a_machine_that_takes_no_programs_takes_the_files_and_another_kind_refuses() {
     bench.publish(&manifest);
     assert_eq!(edge.look(NOW, &program).unwrap(), (RolloutStep::TakeOver, 1));
     assert!(program.programs.borrow().is_empty());
+    assert_eq!(edge.status(NOW, ServedCounts::default()).program, None);
     let other = match ProgramMachine::own().unwrap() {
         ProgramMachine::X86_64 => ProgramMachine::Aarch64,
         ProgramMachine::Aarch64 => ProgramMachine::X86_64,

@@ -5,8 +5,8 @@
 use super::*;
 use fleet_api::FleetEdgeStatus;
 use fleet_bundle::{
-    BundleManifest, CanaryShare, EdgeEntry, FORMAT, PayloadKind, PublisherKey, SealingKey,
-    SignedEnvelope, SyncState, TrustedKeys,
+    BundleManifest, CanaryShare, ContentDigest, EdgeEntry, FORMAT, FailedProgram, PayloadKind,
+    ProgramStatus, PublisherKey, SealingKey, SignedEnvelope, SyncState, TrustedKeys,
 };
 use fleet_edge::{BundlePlace, RevisionStore, objects};
 use origins::Dialer;
@@ -123,6 +123,7 @@ fn status(entry: &EdgeEntry, state: SyncState) -> EdgeStatus {
         complaints: Vec::new(),
         requests: 7,
         failures: 0,
+        program: None,
     }
 }
 
@@ -136,7 +137,12 @@ fn revisions_and_words_are_those_that_are_signed() {
     bench.publish(1, None);
     let share = CanaryShare { percent: 0, labels: bench.edges[1].0.labels.clone(), since: None };
     bench.publish(2, Some(share));
-    bench.tell(1, SyncState::Refused, |it| it.complaints = vec!["the port is taken".into()]);
+    let [runs, failed] = [b"runs", b"fail"].map(|it| ContentDigest::of(it));
+    bench.tell(1, SyncState::Refused, |it| {
+        it.complaints = vec!["the port is taken".into()];
+        let failed = Some(FailedProgram { digest: failed, fault: "exit status: 1".into() });
+        it.program = Some(ProgramStatus { runs, in_force: Some(runs), failed });
+    });
     // Somebody speaks for another edge.
     let forged = status(&bench.edges[2].0, SyncState::InForce).sign(&bench.edges[1].1);
     fs::write(bench.folder.join("place/status/c.json"), forged).unwrap();
@@ -157,6 +163,16 @@ fn revisions_and_words_are_those_that_are_signed() {
         (&b.complaints[..], &b.troubles[..]),
         (&["the port is taken".to_owned()][..], &["refused".to_owned()][..])
     );
+    let program = b.program.as_ref().unwrap();
+    assert_eq!(
+        (&program.runs, program.in_force.as_ref()),
+        (&runs.to_string(), Some(&runs.to_string()))
+    );
+    assert_eq!(
+        program.failed.as_ref().map(|it| (it.digest.as_str(), it.fault.as_str())),
+        Some((failed.to_string().as_str(), "exit status: 1"))
+    );
+    assert_eq!((&a.program, &c.program), (&None, &None));
     assert_eq!((c.state.as_ref(), &c.troubles[..]), (None, &["untold".to_owned()][..]));
     let progress = told.rollout;
     assert_eq!((progress.edges, progress.in_force, progress.refused, progress.first), (3, 0, 1, 1));
