@@ -108,6 +108,7 @@ function status() {
     state: "/var/lib/tidegate",
     fleet: MODE === "empty" ? null : "harbour",
     asks_fleet: MODE !== "empty",
+    fleet_parts: MODE === "empty" ? [] : ["bundles", "rows"].filter((part) => MODE === part || (MODE !== "bundles" && MODE !== "rows")),
     config: MODE === "open" ? "/etc/tidegate/tidegate.yaml" : null,
     listeners: [
       { door: "dns", url: `udp://${host}:${dnsPort}` },

@@ -37,12 +37,14 @@ export interface Status {
   resident_bytes: number | null;
   ca_fingerprint: string | null;
   warnings: string[];
-  /** Name of this machine in its fleet; null where the fleet has no database. */
   /** A newer version, where one was told. */
   newer: { version: string; page: string | null } | null;
+  /** Name of this machine in its fleet; null where it neither looks for bundles nor sends rows. */
   fleet: string | null;
   /** True if this machine asks all of its fleet; older releases do not say. */
   asks_fleet?: boolean;
+  /** Parts of the fleet of which the API tells. */
+  fleet_parts: ("bundles" | "rows")[];
   ledger: { stored: number; dropped_queue: number; dropped_store: number };
   latency: DoorLatency[];
 }

@@ -65,12 +65,18 @@ function harbour(): Edge {
 }
 
 test("machines that have what is published say so", async () => {
-  const page = await open(browser, harbour(), {}, "fleet");
+  const page = await open(browser, harbour(), {}, "overview");
+  const complaints: string[] = [];
+  page.on("console", (line) => {
+    if (line.type() === "error") complaints.push(line.text());
+  });
+  await page.goto(`http://${harbour().address("admin", "http")}/#/fleet`);
   await page.getByRole("heading", { name: "Revision 1" }).waitFor();
   await page.getByText("2 of 2 have it in force").waitFor();
   await page.getByRole("row", { name: /^pier/ }).getByText("in force").waitFor();
   // What only a database knows is not there.
   expect(await page.getByRole("columnheader", { name: "A minute" }).count()).toBe(0);
+  expect(complaints).toEqual([]);
   await page.context().close();
 });
 

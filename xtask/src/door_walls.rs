@@ -70,6 +70,7 @@ pub(crate) const ADMIN_API: Wall = system(
         "bypass-radar",
         "page-visits",
         "first-run-api",
+        "fleet-api",
         "pool-api",
     ],
     &[RUN_TIME, SYSTEM, CLOCK, TLS, HTTP, LOGGING, SERVERS],

@@ -159,6 +159,9 @@ pub struct ProgramInfo {
     /// True if it asks all machines of its fleet: `/api/fleet/why`, `/api/fleet/requests`.
     #[serde(default)]
     pub asks_fleet: bool,
+    /// Parts of its fleet of which the API tells; none where it neither looks nor sends.
+    #[serde(default)]
+    pub fleet_parts: Vec<fleet_api::FleetPart>,
 }
 
 /// A version that is newer than the one that runs.

@@ -18,8 +18,7 @@ pub struct OriginInfo {
     pub origin: String,
     /// The version of HTTP that is spoken there: `1.1` or `2`.
     pub version: String,
-    /// Connections that are open or being opened; through a parent in HTTP/1.1, the idle ones
-    /// alone.
+    /// Connections open or being opened; through a parent in HTTP/1.1, the idle ones alone.
     pub open: usize,
     /// Those that are open and carry no request.
     pub idle: usize,

@@ -21,6 +21,16 @@ pub use revisions::{
 /// ten.
 pub const SILENT_SECONDS: u64 = 60;
 
+/// Part of a fleet of which the API tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FleetPart {
+    /// Revisions, where bundles are looked for: `/api/fleet/revisions`.
+    Bundles,
+    /// Rows, where a database gets them: `/api/fleet/edges`, `/api/fleet/statistics`.
+    Rows,
+}
+
 /// The fleet's database, as the API asks it. Methods block for seconds at most.
 pub trait FleetTables: Send + Sync {
     /// Every edge, by name.

@@ -1,6 +1,7 @@
 // The machines of a fleet: which revision each has, by what it has signed, and, where the fleet has a
 // database, how much each has to do. Either is shown without the other.
 
+import type { ComponentChildren } from "preact";
 import { api } from "../api";
 import { machinesOf, sumsOf } from "../fleet";
 import type { Edge, FleetStatistics } from "../fleet-model";
@@ -14,17 +15,32 @@ import { RangeChoice } from "../parts/range-choice";
 import { SeriesChart } from "../parts/series-chart";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
-import { range, route } from "../state";
+import { range, route, status } from "../state";
 
 const ROWS_EVERY_MS = 10_000;
 const REVISIONS_EVERY_MS = 5_000;
 
 export function FleetView() {
+  const parts = status.value?.fleet_parts;
+  // What the machine has no part in would be answered by 404, and is not asked for.
+  return parts ? <Fleet hasBundles={parts.includes("bundles")} hasTables={parts.includes("rows")} /> : <Head />;
+}
+
+function Head({ children }: { children?: ComponentChildren }) {
+  return (
+    <div class="view-head">
+      <h1>{t("fleet.title")}</h1>
+      {children}
+    </div>
+  );
+}
+
+function Fleet({ hasBundles, hasTables }: { hasBundles: boolean; hasTables: boolean }) {
   const chosen = route.value.words["edge"] ?? "";
   const over = range.value;
-  const bundles = usePolled("fleet revisions", REVISIONS_EVERY_MS, async (signal) => ({ fleet: await api.fleetRevisions(signal) }));
-  const database = usePolled(`fleet ${over} ${chosen}`, ROWS_EVERY_MS, async (signal) => {
-    const fleet = await api.fleetEdges(signal);
+  const bundles = usePolled(`fleet revisions ${hasBundles}`, REVISIONS_EVERY_MS, async (signal) => ({ fleet: hasBundles ? await api.fleetRevisions(signal) : null }));
+  const database = usePolled(`fleet ${hasTables} ${over} ${chosen}`, ROWS_EVERY_MS, async (signal) => {
+    const fleet = hasTables ? await api.fleetEdges(signal) : null;
     return { fleet, statistics: fleet && (await api.fleetStatistics(over, chosen, signal)) };
   });
   const { fleet: rows = null, statistics = null } = database.data ?? {};
@@ -33,10 +49,7 @@ export function FleetView() {
   const isThere = (bundles.data !== null || bundles.fault !== null) && (database.data !== null || database.fault !== null);
   return (
     <>
-      <div class="view-head">
-        <h1>{t("fleet.title")}</h1>
-        {rows && <RangeChoice />}
-      </div>
+      <Head>{rows && <RangeChoice />}</Head>
       {[bundles.fault, database.fault].map((fault, part) => fault?.kind === "refused" && <Notice key={part} tone="fault" fault={fault} />)}
       {published && <Published fleet={published} />}
       {rows && statistics && rows.edges.length > 0 && <Glance edges={rows.edges} statistics={statistics} chosen={chosen} />}

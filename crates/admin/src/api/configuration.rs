@@ -85,8 +85,7 @@ pub(crate) async fn check(
     asked(&app, move |files| files.check(&sent)).await
 }
 
-/// Judges recorded requests as they would be with these texts, which are not written. One at a
-/// time.
+/// Judges recorded requests as they would be with these texts, which stay unwritten; one at a time.
 #[utoipa::path(post, path = "/api/configuration/replay", request_body = ReplayDraft, responses(
     (status = 200, body = ReplayOutcome),
     (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 403, body = ApiProblem),

@@ -116,8 +116,7 @@ pub(crate) async fn caches(
     Ok(Json(DnsCacheList { caches: app.ask(|app| app.control.caches()).await? }))
 }
 
-/// Which clients trust the certificate authority, as far as handshakes at the pixel door have
-/// taught.
+/// Clients that trust the certificate authority, as far as handshakes at the pixel door taught.
 #[utoipa::path(get, path = "/api/trust", responses(
     (status = 200, body = ClientsTrust), (status = 401, body = ApiProblem)
 ))]

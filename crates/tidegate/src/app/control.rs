@@ -84,6 +84,7 @@ impl ProgramControl for ControlHandle {
                 .map(|it| NewerVersion { version: it.version, page: it.page }),
             fleet: app.fleet_name(),
             asks_fleet: app.fleet.asker().is_some(),
+            fleet_parts: app.fleet_parts(),
         }
     }
 

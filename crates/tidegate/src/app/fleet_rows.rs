@@ -7,7 +7,8 @@ use super::RunningApp;
 use super::fleet::edge_name;
 use config::Plan;
 use fleet_api::{
-    FleetEdge, FleetEdges, FleetPoint, FleetSilence, FleetSpan, FleetTables, SILENT_SECONDS,
+    FleetEdge, FleetEdges, FleetPart, FleetPoint, FleetSilence, FleetSpan, FleetTables,
+    SILENT_SECONDS,
 };
 use fleet_rows::{
     DatabaseLink, EdgeRow, FleetRows, MinuteQuestion, RATE_MINUTES, RowFigures, RowQuestions,
@@ -90,6 +91,13 @@ impl RunningApp {
     pub(super) fn fleet_name(&self) -> Option<String> {
         let sent = self.sent_rows.lock().as_ref().map(|rows| rows.edge().to_owned());
         sent.or_else(|| Some(self.fleet_drain.view()?.name().to_string()))
+    }
+
+    /// Parts of the fleet of which the API tells.
+    pub(super) fn fleet_parts(&self) -> Vec<FleetPart> {
+        let bundles = self.fleet_drain.view().map(|_| FleetPart::Bundles);
+        let rows = self.sent_rows.lock().as_ref().map(|_| FleetPart::Rows);
+        bundles.into_iter().chain(rows).collect()
     }
 
     /// The fleet's database for questions; none where there is none.
