@@ -86,7 +86,8 @@ pub fn select(method: &Method, headers: &HeaderMap, total: u64) -> RangeSelectio
 }
 
 /// Reads one `Range` value. What is malformed, of another unit, or several ranges selects the
-/// whole.
+/// whole; a range that ends before it begins selects nothing, which §14.2 leaves to us: nginx
+/// refuses it too, and a client that took the whole for its part would write a wrong file.
 pub fn parse(text: &str, total: u64) -> RangeSelection {
     let Some((unit, set)) = text.split_once('=') else { return RangeSelection::Full };
     if !unit.trim().eq_ignore_ascii_case("bytes") || set.contains(',') {
@@ -97,7 +98,9 @@ pub fn parse(text: &str, total: u64) -> RangeSelection {
         RangeSelection::Part(ByteRange { first, last: last.min(total - 1), total })
     };
     match (number(first), number(last)) {
-        (RangeNumber::Is(first), RangeNumber::Is(last)) if first > last => RangeSelection::Full,
+        (RangeNumber::Is(first), RangeNumber::Is(last)) if first > last => {
+            RangeSelection::Unsatisfiable
+        }
         (RangeNumber::Is(first), RangeNumber::Is(_) | RangeNumber::Absent) if first >= total => {
             RangeSelection::Unsatisfiable
         }
@@ -129,7 +132,7 @@ pub fn select_several(method: &Method, headers: &HeaderMap, total: u64) -> Range
 }
 
 /// Reads one `Range` value of any number of ranges. One that is malformed spoils them all, and the
-/// whole is selected; those outside are left out.
+/// whole is selected; those outside, and those that end before they begin, are left out.
 pub fn parse_several(text: &str, total: u64) -> RangeSelections {
     let Some((unit, set)) = text.split_once('=') else { return RangeSelections::Full };
     if set.bytes().filter(|byte| *byte == b',').count() >= RANGES_MAX {
@@ -214,7 +217,9 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_unsatisfiable() {
+    fn what_lies_outside_or_ends_before_it_begins_is_unsatisfiable() {
+        check("bytes=5-1", "416");
+        check("bytes=2000-1", "416");
         check("bytes=1000-", "416");
         check("bytes=1000-1001", "416");
         check("bytes=-0", "416");
@@ -229,7 +234,6 @@ mod tests {
             "bytes",
             "bytes=",
             "bytes=-",
-            "bytes=5-1",
             "bytes=a-b",
             "bytes=+1-2",
             "lines=1-2",
@@ -286,7 +290,8 @@ mod tests {
         check_several("bytes=0-1,2000-", "0-1");
         check_several("bytes=1000-,2000-", "416");
         check_several("bytes=0-1,x", "whole");
-        check_several("bytes=0-1,9-5", "whole");
+        check_several("bytes=0-1,9-5", "0-1");
+        check_several("bytes=5-1,9-5", "416");
         check_several("lines=0-1,5-6", "whole");
         check_several("bytes=,", "whole");
         check_several("bytes=0-1 5-6", "whole");
