@@ -344,6 +344,27 @@ fn what_a_server_has_named_for_a_while_spares_asking_it() {
 }
 
 #[test]
+fn a_last_modified_that_is_no_date_holds_for_those_who_give_it_back() {
+    let target = Origin::start(|_, _, _| ok("body"));
+    let server = server(&format!(
+        "X-Reproxy-URL: http://{}/t\r\nX-Reproxy-Cache-For: 600; Last-Modified\r\n\
+         Last-Modified: 199",
+        target.address
+    ));
+    let gateway = gateway(&server, local_urls());
+    assert!(fetch(&gateway, "").contains(": 199\r\n"));
+    assert!(fetch(&gateway, "If-Modified-Since: 199\r\n").starts_with("HTTP/1.1 304"));
+    assert_eq!((server.seen().len(), target.seen().len()), (1, 1));
+    for fields in [
+        "If-Modified-Since: 200\r\n",
+        "If-Modified-Since: Sun, 06 Nov 2094 08:49:37 GMT\r\n",
+        "If-Modified-Since: 199\r\nIf-None-Match: \"a\"\r\n",
+    ] {
+        assert!(fetch(&gateway, fields).ends_with("body"), "{fields}");
+    }
+}
+
+#[test]
 fn the_first_server_is_free_while_the_body_is_on_its_way() {
     let target = TcpListener::bind("127.0.0.1:0").unwrap();
     let named = format!("X-Reproxy-URL: http://{}/slow", target.local_addr().unwrap());
