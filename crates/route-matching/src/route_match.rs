@@ -1,5 +1,5 @@
 //! Conditions under which a request takes a route: listener, host, path, method, fields, query,
-//! client.
+//! client, peer.
 //!
 //! All that a route writes must hold. Which routes are looked at is the table's affair, and what is
 //! done with the one found is its caller's. Made from settings, also to check them.
@@ -10,7 +10,7 @@ use crate::request::ParsedRequest;
 use crate::value_pattern::ValuePattern;
 use http::header::{HeaderMap, HeaderName};
 use http::{Method, Request};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use vocab::Network;
 
 /// Holds what a request must be.
@@ -28,6 +28,8 @@ pub struct RouteMatch {
     pub query: Vec<(Box<str>, ValuePattern)>,
     /// In one of these; any where there is none.
     pub clients: Vec<Network>,
+    /// Sent over a connection from one of these; any where there is none.
+    pub peers: Vec<Network>,
     /// Come in at one of these; any where there is none.
     pub listeners: Vec<SocketAddr>,
 }
@@ -41,17 +43,19 @@ pub struct MatchInput<'r> {
     pub headers: &'r HeaderMap,
     /// The address of ours that it came to, if it is known. An unspecified one has a port alone.
     pub local: Option<SocketAddr>,
+    /// The other end of its connection.
+    pub peer: IpAddr,
 }
 
 impl<'r> MatchInput<'r> {
     /// Of a request that has been read.
-    pub fn of<B>(request: &'r Request<B>, local: Option<SocketAddr>) -> Self {
+    pub fn of<B>(request: &'r Request<B>, local: Option<SocketAddr>, peer: IpAddr) -> Self {
         static GET: Method = Method::GET;
         // A WebSocket over HTTP/2 is asked for by CONNECT, and is a GET to its server (RFC 8441
         // §5).
         let is_connect = *request.method() == Method::CONNECT;
         let method = if is_connect { &GET } else { request.method() };
-        Self { method, headers: request.headers(), local }
+        Self { method, headers: request.headers(), local, peer }
     }
 }
 
@@ -62,8 +66,8 @@ impl RouteMatch {
             && (self.methods.is_empty() || self.methods.contains(asked.method))
             && came_in_at(&self.listeners, asked.local)
             && self.host.as_ref().is_none_or(|host| host.matches(request.host.as_name()))
-            && (self.clients.is_empty()
-                || self.clients.iter().any(|network| network.contains(request.client)))
+            && is_in(&self.clients, request.client)
+            && is_in(&self.peers, asked.peer)
             && self.headers.iter().all(|(name, value)| value.matches_field(name, asked.headers))
             && self.query.iter().all(|(name, value)| value.matches_query(name, request.split().1))
     }
@@ -79,10 +83,16 @@ impl RouteMatch {
             && self.path.covers(&other.path)
             && is_wider(&self.methods, &other.methods)
             && is_wider(&self.clients, &other.clients)
+            && is_wider(&self.peers, &other.peers)
             && is_wider(&self.listeners, &other.listeners)
             && self.headers.iter().all(|it| other.headers.contains(it))
             && self.query.iter().all(|it| other.query.contains(it))
     }
+}
+
+/// True if an address is in one of the networks, or there is none.
+fn is_in(networks: &[Network], address: IpAddr) -> bool {
+    networks.is_empty() || networks.iter().any(|network| network.contains(address))
 }
 
 /// True if a request that came to `local` came in at one of `listeners`, or at any where there is

@@ -4,9 +4,10 @@
 //! and `secure` once a connection; `request` and `passing` look things up in it.
 
 use balancer::CookieScope;
-use http::HeaderValue;
+use http::{HeaderValue, Request};
 use http_front::ConnectionContext;
 use origins::BecomesTunnel;
+use route_matching::MatchInput;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::OnceLock;
 use transport::neighbours::ArrivedAt;
@@ -54,6 +55,11 @@ impl ClientConnection {
     /// The other end, or the client of whom a PROXY header has told.
     pub(crate) const fn peer(&self) -> IpAddr {
         self.context.client_ip()
+    }
+
+    /// Part of a request over it that routes look at.
+    pub(crate) fn match_input<'r, B>(&self, request: &'r Request<B>) -> MatchInput<'r> {
+        MatchInput::of(request, self.context.local, self.peer())
     }
 
     /// The address of ours that it came to, by which the policy knows the interface.

@@ -59,7 +59,7 @@ impl GatewayDoor {
         let rules = RequestRules { table: &setup.table, policy: &self.parts.policy };
         let question = RouteQuestion {
             parsed: &parsed,
-            input: MatchInput { method: &method, headers: &headers, local },
+            input: MatchInput { method: &method, headers: &headers, local, peer: parsed.client },
             occasion: BlockOccasion::Question,
             local: None,
             now,

@@ -20,7 +20,7 @@ use http_engine::html::PageReader;
 use http_engine::{Body, Incoming, interim, upgrade};
 use ledger::EventSubject;
 use origins::{BecomesTunnel, BodyEnd, MeteredBody, relay_upgraded};
-use route_matching::{MatchInput, ParsedRequest};
+use route_matching::ParsedRequest;
 use std::cell::RefCell;
 use std::pin::pin;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ async fn answer_boxed(
     // decide
     let question = RouteQuestion {
         parsed: &parsed,
-        input: MatchInput::of(&request, caller.context.local),
+        input: caller.match_input(&request),
         occasion: BlockOccasion::Request,
         local: caller.arrived_at(),
         now,

@@ -17,7 +17,7 @@ use http::header::{
 use http::{Method, Request, StatusCode, Version};
 use http_engine::Incoming;
 use origins::SendError;
-use route_matching::{MatchInput, ParsedRequest};
+use route_matching::ParsedRequest;
 use std::cell::RefCell;
 
 /// Paths that one request is led to, at most.
@@ -98,7 +98,7 @@ impl RerouteContext {
             let Some(mut request) = self.request(&parsed) else { break };
             let question = RouteQuestion {
                 parsed: &parsed,
-                input: MatchInput::of(&request, context.caller.context.local),
+                input: context.caller.match_input(&request),
                 occasion: BlockOccasion::Request,
                 local: context.caller.arrived_at(),
                 now: context.now,

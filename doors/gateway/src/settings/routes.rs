@@ -53,6 +53,9 @@ pub struct RouteSettings {
     pub with_query: BTreeMap<String, String>,
     /// The networks that the client must be in. At most 256. Default any.
     pub clients: Vec<Text<Network>>,
+    /// The networks that the connection must come from, whatever a trusted proxy says of the
+    /// client. At most 256. Default any.
+    pub peers: Vec<Text<Network>>,
     /// The listeners at which the request must come in, written as in the gateway's `listen`, with
     /// a port. Default any.
     pub listen: Vec<Text<Listen>>,
@@ -163,6 +166,7 @@ impl Default for RouteSettings {
             with_headers: BTreeMap::new(),
             with_query: BTreeMap::new(),
             clients: Vec::new(),
+            peers: Vec::new(),
             listen: Vec::new(),
             root: None,
             index: vec!["index.html".into()],

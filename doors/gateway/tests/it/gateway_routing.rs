@@ -146,6 +146,31 @@ fn methods_fields_queries_and_clients_choose() {
 }
 
 #[test]
+fn a_route_may_ask_for_the_other_end_whatever_it_says_of_the_client() {
+    let networks = |text: &str| vec![Text(text.parse().unwrap())];
+    let mut settings = Settings {
+        routes: vec![
+            RouteSettings { peers: networks("10.0.0.0/8"), ..says("elsewhere") },
+            RouteSettings {
+                peers: networks("127.0.0.0/8"),
+                clients: networks("192.0.2.0/24"),
+                ..says("both")
+            },
+            RouteSettings { peers: networks("127.0.0.1/32"), ..says("peer") },
+            says("rest"),
+        ],
+        ..Default::default()
+    };
+    settings.trusted = networks("127.0.0.1/32");
+    let gateway = start(settings, parts(""));
+    for (client, word) in [("10.1.2.3", "peer"), ("192.0.2.7", "both"), ("127.0.0.1", "peer")] {
+        let head = format!("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: {client}");
+        let answer = fetch(&gateway, &head);
+        assert!(answer.ends_with(word), "{client}: {answer}");
+    }
+}
+
+#[test]
 fn a_redirect_says_what_was_asked_and_nothing_else() {
     let to = |to: &str, status: u16| RouteSettings {
         redirect: Some(RedirectSettings { to: to.into(), status, ..RedirectSettings::default() }),

@@ -144,12 +144,13 @@ impl RouteSettings {
                 Complaint::new("cache", "the route leads to nothing that could be cached");
             return Some(complaint.remedy("name a pool, or leave cache out"));
         }
-        if self.with_headers.is_empty() && self.clients.is_empty() && self.listen.is_empty() {
+        let by_network = !self.clients.is_empty() || !self.peers.is_empty();
+        if self.with_headers.is_empty() && !by_network && self.listen.is_empty() {
             return None;
         }
         let message = "what is cached is found by its URL alone, for all clients and fields";
         let complaint = Complaint::new("cache", message);
-        Some(complaint.remedy("leave cache out, or with_headers, clients and listen"))
+        Some(complaint.remedy("leave cache out, or with_headers, clients, peers and listen"))
     }
 
     /// Returns what is wrong with what is done to messages on their way.

@@ -4,13 +4,14 @@ use super::RouteSettings;
 use http::Method;
 use http::header::HeaderName;
 use route_matching::{HostPattern, PathPattern, RouteMatch, ValuePattern};
+use settings::Text;
 use std::collections::BTreeMap;
-use vocab::Complaint;
+use vocab::{Complaint, Network};
 
 /// Methods, fields and names of one route.
 const CONDITIONS_MAX: usize = 16;
 /// Networks of one route: each is looked at.
-const CLIENTS_MAX: usize = 256;
+const NETWORKS_MAX: usize = 256;
 
 impl RouteSettings {
     /// Which requests it takes, or all that is wrong with that.
@@ -30,17 +31,12 @@ impl RouteSettings {
         let headers = fields(&self.with_headers, &mut wrong);
         let query = values("with_query", &self.with_query, &mut wrong);
         let query = query.map(|(name, value)| (name.into(), value)).collect();
-        let clients = self.clients.iter().map(|network| network.0).collect();
+        let clients = networks("clients", &self.clients, &mut wrong);
+        let peers = networks("peers", &self.peers, &mut wrong);
         let listeners = self.listen.iter().map(|listen| listen.address).collect();
-        if self.clients.len() > CLIENTS_MAX {
-            wrong.push(
-                Complaint::new("clients", format!("at most {CLIENTS_MAX} networks"))
-                    .remedy("write wider networks"),
-            );
-        }
         match path {
             Ok(path) if wrong.is_empty() => {
-                Ok(RouteMatch { host, path, methods, headers, query, clients, listeners })
+                Ok(RouteMatch { host, path, methods, headers, query, clients, peers, listeners })
             }
             Ok(_) | Err(()) => Err(wrong),
         }
@@ -50,6 +46,14 @@ impl RouteSettings {
 fn wrong_host(text: &str, why: &str) -> Complaint {
     Complaint::new("host", format!("{text:?}: {why}"))
         .remedy("write a name, *.example for all below it, or ~expression")
+}
+
+fn networks(path: &str, texts: &[Text<Network>], wrong: &mut Vec<Complaint>) -> Vec<Network> {
+    if texts.len() > NETWORKS_MAX {
+        let complaint = Complaint::new(path, format!("at most {NETWORKS_MAX} networks"));
+        wrong.push(complaint.remedy("write wider networks"));
+    }
+    texts.iter().map(|network| network.0).collect()
 }
 
 fn too_many(path: &str, count: usize) -> Option<Complaint> {
