@@ -42,6 +42,9 @@ pub struct ClientSettings {
     pub header_timeout: Text<TimeSpan>,
     /// Time for which a connection may be open between requests. Default 60s, from 1s to 1h.
     pub idle_timeout: Text<TimeSpan>,
+    /// True if a connection is for further requests; false if it ends with its first answer
+    /// (`Connection: close`). HTTP/2 has one connection for all in any case. Default true.
+    pub keep_alive: bool,
     /// Time for which a client may send nothing of a body that it announced, or take nothing of an
     /// answer. Default 60s, from 1s to 1h. Beyond it the connection is cut.
     pub body_timeout: Text<TimeSpan>,
@@ -102,6 +105,7 @@ impl Default for ClientSettings {
         Self {
             header_timeout: Text(TimeSpan(limits.header_timeout)),
             idle_timeout: Text(TimeSpan(limits.idle_timeout)),
+            keep_alive: true,
             body_timeout: Text(TimeSpan(limits.stall_timeout)),
             rate_min: Text(ByteSize(limits.rate_bytes_min.into())),
             header_max: Text(ByteSize(limits.header_bytes_max as u64)),

@@ -201,6 +201,27 @@ fn what_follows_a_body_is_a_request_of_its_own() {
 }
 
 #[test]
+fn a_connection_without_keep_alive_ends_with_its_first_answer() {
+    let server = Origin::start(|_, _, _| ok("x"));
+    let mut settings = simple(&[server.address]);
+    settings.client.keep_alive = false;
+    let gateway = start(settings, parts(""));
+    for head in [
+        "GET /a HTTP/1.1\r\nHost: a",
+        "GET /a HTTP/1.0\r\nConnection: keep-alive",
+        // Not in the fast path.
+        "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 0",
+        "POST /a HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 0",
+    ] {
+        let two = format!("{head}\r\n\r\n").repeat(2);
+        let answer = say(gateway.address, two.as_bytes()).to_ascii_lowercase();
+        assert_eq!(answer.matches("200 ok").count(), 1, "{answer}");
+        assert!(!answer.contains("keep-alive"), "{answer}");
+        assert!(answer.contains("connection: close"), "{answer}");
+    }
+}
+
+#[test]
 fn broken_chunks_end_the_request_for_the_server_too() {
     let server = Origin::start(|_, _, _| ok("x"));
     for gateway in gateways(&server) {
