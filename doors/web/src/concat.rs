@@ -91,7 +91,8 @@ fn source(site: &Site, folder: &PathTarget, name: &str, now: Now) -> Result<File
         | PathContent::Script(_)
         | PathContent::Program(_)
         | PathContent::Slash
-        | PathContent::Folder(_) => Err(NotOpened::NotFound),
+        | PathContent::Folder(_)
+        | PathContent::Unlisted => Err(NotOpened::NotFound),
     }
 }
 

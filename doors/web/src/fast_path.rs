@@ -243,6 +243,7 @@ impl WebFastPath {
                     | PathContent::File(FileSource::Open(..) | FileSource::Coded(..))
                     | PathContent::Slash
                     | PathContent::Folder(_)
+                    | PathContent::Unlisted
                     | PathContent::NotFound(_) => None,
                 },
             )?;

@@ -27,7 +27,21 @@ pub(crate) enum PathContent {
     Slash,
     /// A folder without an index page, to be listed; its path below the root.
     Folder(PathTarget),
+    /// A folder without an index page, of which a notice says that it is not listed.
+    Unlisted,
     NotFound(NotOpened),
+}
+
+impl PathContent {
+    /// Path of the file or script that answers; none where there is neither.
+    pub(crate) fn served(&self) -> Option<&str> {
+        match self {
+            Self::Script(script) => Some(&script.name),
+            Self::Program(program) => Some(&program.name),
+            Self::File(file) => Some(&file.meta().path),
+            Self::Slash | Self::Folder(_) | Self::Unlisted | Self::NotFound(_) => None,
+        }
+    }
 }
 
 /// Looks for what `url` names: the path of a request as it was sent, and decoded.
@@ -160,6 +174,7 @@ fn folder(site: &Site, url: &str, whole: &PathTarget, below: &PathTarget, now: N
     match site.listing {
         ListingMode::On => PathContent::Folder(below.clone()),
         ListingMode::Off => nothing(site, now),
+        ListingMode::Notice => PathContent::Unlisted,
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) enum WebOutcome {
     Blocked(Option<RuleText>),
     File(FileSource),
     Listing(ListedFolder),
+    /// A notice that a folder is not listed.
+    Unlisted,
     /// Several files as one.
     Joined(FileSource),
     /// What a script says, or why it says nothing.
@@ -70,6 +72,7 @@ impl WebOutcome {
             Self::Blocked(_) => Source::Policy,
             Self::File(_)
             | Self::Listing(_)
+            | Self::Unlisted
             | Self::Joined(_)
             | Self::Written(_)
             | Self::Slash(_)

@@ -38,6 +38,11 @@ pub(crate) fn not_found() -> Response<Body> {
     page
 }
 
+/// The folder is there, and is not listed.
+pub(crate) fn unlisted() -> Response<Body> {
+    plain(StatusCode::OK, "Directory listing disabled\n")
+}
+
 /// Only these methods are possible here.
 pub(crate) fn method(allow: &'static str) -> Response<Body> {
     let text = format!("What is possible here: {allow}\n");

@@ -53,7 +53,8 @@ pub(crate) async fn recolour(site: &Site, wanted: &RecolouredImage, now: Now) ->
         | PathContent::Script(_)
         | PathContent::Program(_)
         | PathContent::Slash
-        | PathContent::Folder(_) => return WebOutcome::NotOpened(NotOpened::NotFound),
+        | PathContent::Folder(_)
+        | PathContent::Unlisted => return WebOutcome::NotOpened(NotOpened::NotFound),
     };
     let meta = source.meta().clone();
     if meta.len > BYTES_MAX {

@@ -54,7 +54,9 @@ pub struct SiteSettings {
     pub root: String,
     /// The pages to show for a folder; the first that exists. At most 16. Default `[index.html]`.
     pub index: Vec<String>,
-    /// Listing of a folder without an index page: `on` or `off`. Default `off`.
+    /// Listing of a folder without an index page: `on`; `off` for 404; or `notice` for a page that
+    /// says that there is none, with 200, for those who look there whether the server lives.
+    /// Default `off`.
     pub listing: ListingMode,
     /// A file that is served, with 200, where nothing is found: `/index.html` for an application of
     /// one page. From the slash, below the root. Default none.

@@ -60,6 +60,7 @@ pub(crate) fn shape(
         (WebOutcome::Listing(listed), _) => {
             listing::answer(listed, head.uri.query().unwrap_or(""), &head.headers)
         }
+        (WebOutcome::Unlisted, _) => pages::unlisted(),
         (WebOutcome::Refused(why), site) => refused(why, site),
         (WebOutcome::NotOpened(NotOpened::NotFound), _)
         // A file is a site's.

@@ -15,6 +15,7 @@ use crate::negotiate;
 use crate::outcome::{WebOutcome, WebRefusal};
 use crate::palimg;
 use crate::path::PathTarget;
+use crate::root::NotOpened;
 use crate::rules::RedirectRequest;
 use crate::script;
 use crate::site::Site;
@@ -117,13 +118,7 @@ async fn act(
     }
     let found = look::look(site, head.uri.path(), target, now);
     // An index or a fallback may be guarded where its folder is not.
-    let served = match &found {
-        PathContent::Script(script) => Some(&*script.name),
-        PathContent::Program(program) => Some(&*program.name),
-        PathContent::File(file) => Some(&*file.meta().path),
-        PathContent::Slash | PathContent::Folder(_) | PathContent::NotFound(_) => None,
-    };
-    if let Some(served) = served.filter(|served| *served != path)
+    if let Some(served) = found.served().filter(|served| *served != path)
         && let Err(outcome) = identify(visit, served, head).await
     {
         return outcome;
@@ -144,6 +139,11 @@ async fn act(
         }
         PathContent::Slash => WebOutcome::Slash(target.as_folder_url()),
         PathContent::NotFound(why) => WebOutcome::NotOpened(why),
+        // What a query asks of a folder (`??a.js,b.js`), no notice answers.
+        PathContent::Unlisted if head.uri.query().is_some() => {
+            WebOutcome::NotOpened(NotOpened::NotFound)
+        }
+        PathContent::Unlisted => WebOutcome::Unlisted,
         PathContent::Folder(below) => match listing::list(site, below, now).await {
             Ok(listed) => WebOutcome::Listing(listed),
             Err(why) => WebOutcome::NotOpened(why),

@@ -17,6 +17,9 @@ pub enum ListingMode {
     /// What is in it, as a page, or as JSON for `?format=json` and for those that prefer
     /// `application/json`.
     On,
+    /// The words that there is no listing, with 200, as Perlbal answers; a request with a query
+    /// asks for something else, and gets 404.
+    Notice,
 }
 
 /// Tells whether a site does something that most do not, as its setting has it.

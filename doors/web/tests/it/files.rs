@@ -301,3 +301,17 @@ fn scripts_that_nothing_runs_are_not_sent_or_listed() {
     assert_eq!(edge.ask("GET /docs/config.php", &[]).status, 200, "the owner says so");
     assert_eq!(edge.ask("GET /list/script.py", &[]).status, 404);
 }
+
+#[test]
+fn a_folder_that_is_not_listed_may_say_so_with_200() {
+    let base = www();
+    base.write("www/list/a.txt", "a");
+    let noticed = SiteSettings { listing: ListingMode::Notice, ..site("www", &[]) };
+    let edge = Edge::start_with(&base, std::slice::from_ref(&noticed), "");
+    let answer = edge.ask("GET /list/", &[]);
+    assert_eq!((answer.status, answer.text()), (200, "Directory listing disabled\n".into()));
+    assert_eq!(edge.ask("HEAD /list/", &[]).field("content-length"), "27");
+    assert_eq!(edge.ask("GET /list/??a.txt", &[]).status, 404, "it asks for something else");
+    assert_eq!(edge.ask("GET /none/", &[]).status, 404);
+    assert_eq!(edge.ask("GET /list/a.txt", &[]).text(), "a");
+}
