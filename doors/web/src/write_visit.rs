@@ -10,7 +10,7 @@ use crate::outcome::{WebOutcome, WebRefusal};
 use crate::path::PathTarget;
 use crate::settings::written::HiddenFiles;
 use crate::site::Site;
-use crate::writing::SiteWriting;
+use crate::writing::{Md5Field, SiteWriting};
 use http::header::{HeaderMap, HeaderValue, ORIGIN};
 use http::{Method, StatusCode, Uri, request};
 use http_engine::{Body, Incoming};
@@ -53,6 +53,9 @@ pub(crate) async fn answer(request: WriteRequest<'_>, body: Incoming) -> WebOutc
         return WebOutcome::Refused(WebRefusal::Writer);
     }
     let mut head = head.clone();
+    if writing.md5 == Md5Field::Ignored {
+        head.headers.remove("content-md5");
+    }
     let destination = match destination(site, host, &head) {
         Ok(destination) => destination,
         Err(refused) => return WebOutcome::Refused(refused),

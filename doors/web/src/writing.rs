@@ -4,8 +4,8 @@
 
 mod settings;
 
+pub(crate) use self::settings::{Md5Field, check, is_written};
 pub use self::settings::{PutChoice, PutSettings};
-pub(crate) use self::settings::{check, is_written};
 
 use crate::root::{FileFacts, SiteRoot};
 use crate::settings::SiteSettings;
@@ -21,6 +21,8 @@ pub(crate) struct SiteWriting {
     folder: DavFolder,
     /// Clients that need no name.
     writers: Vec<Network>,
+    /// Treatment of a `Content-MD5`.
+    pub(crate) md5: Md5Field,
 }
 
 impl SiteWriting {
@@ -30,7 +32,8 @@ impl SiteWriting {
         let limits = settings.put.limits();
         let tag = |stat: &rustix::fs::Stat| FileFacts::new(stat).tag();
         let folder = DavFolder::new(root.shared(), &settings.path, methods, limits, tag);
-        Some(Self { folder, writers: settings.writers.iter().map(|it| it.0).collect() })
+        let writers = settings.writers.iter().map(|it| it.0).collect();
+        Some(Self { folder, writers, md5: settings.put.md5() })
     }
 
     /// Which ways of writing there are.

@@ -33,11 +33,20 @@ pub struct PutSettings {
     /// Folders on the way to a new file are made, but for the first so many, which must be there;
     /// 0 makes all. Default: none is made (409).
     pub min_put_directory: Option<u32>,
+    /// True if a body is held against its `Content-MD5`: 400 where it is another. False for clients
+    /// that write something else into the field, such as hexadecimal digits; other digests are
+    /// checked all the same. Default true.
+    pub content_md5: bool,
 }
 
 impl Default for PutSettings {
     fn default() -> Self {
-        Self { body_max: Text(ByteSize(1 << 30)), quota: None, min_put_directory: None }
+        Self {
+            body_max: Text(ByteSize(1 << 30)),
+            quota: None,
+            min_put_directory: None,
+            content_md5: true,
+        }
     }
 }
 
@@ -53,18 +62,35 @@ impl PutChoice {
         *self != Self::Switch(false)
     }
 
-    /// The bounds, those of an upload that is off too: `webdav` has it on.
-    pub(super) fn limits(&self) -> DavLimits {
-        let settings = match self {
+    /// The details, those of an upload that is off too: `webdav` has it on.
+    fn settings(&self) -> PutSettings {
+        match self {
             Self::Switch(_) => PutSettings::default(),
             Self::Detailed(settings) => settings.clone(),
-        };
+        }
+    }
+
+    /// Treatment of a `Content-MD5`.
+    pub(super) fn md5(&self) -> Md5Field {
+        if self.settings().content_md5 { Md5Field::Checked } else { Md5Field::Ignored }
+    }
+
+    /// The bounds.
+    pub(super) fn limits(&self) -> DavLimits {
+        let settings = self.settings();
         DavLimits {
             file_max: settings.body_max.bytes(),
             quota: settings.quota.map(|quota| quota.bytes()),
             min_put_directory: settings.min_put_directory,
         }
     }
+}
+
+/// Tells what becomes of the field `Content-MD5` of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Md5Field {
+    Checked,
+    Ignored,
 }
 
 /// Which ways of writing a site has, if any.

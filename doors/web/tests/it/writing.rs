@@ -115,6 +115,19 @@ fn a_body_is_held_against_its_digest() {
 }
 
 #[test]
+fn a_site_may_pass_over_content_md5_and_over_no_other_digest() {
+    let base = base();
+    let put = PutSettings { content_md5: false, ..PutSettings::default() };
+    let site = SiteSettings { put: PutChoice::Detailed(put), ..writable() };
+    let edge = Edge::start_with(&base, &[site], "");
+    for field in ["XUFAKrxLKna5cZ2REBfFkg==", "5d41402abc4b2a76b9719d911017c592"] {
+        assert_eq!(write(&edge, "PUT /a.txt", &[("Content-MD5", field)], "other").status, 204);
+    }
+    let sha = ("Repr-Digest", "sha-256=:LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:");
+    assert_eq!(write(&edge, "PUT /a.txt", &[sha], "hellO").status, 400);
+}
+
+#[test]
 fn conditions_keep_two_writers_apart() {
     let base = base();
     let edge = Edge::start_with(&base, &[writable()], "");
