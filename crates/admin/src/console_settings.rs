@@ -2,11 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use settings::Text;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use vocab::Complaint;
+
+const SERVICES_MAX: usize = 1_000;
 
 /// The line console: where it listens, or in detail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +33,9 @@ pub struct ConsoleSettings {
     /// Default `token`: nothing is changed, and the configuration not shown, before a connection
     /// has sent `auth` and the admin token. Whoever may open a `unix:` path may change everything.
     pub trust: ConsoleTrust,
+    /// Names by which `show service` tells listeners, in place of their door's, with the address of
+    /// each: `images: 192.0.2.1:80`. At most 1000. Default none.
+    pub services: BTreeMap<String, Text<SocketAddr>>,
 }
 
 /// Trust in those who come to an address.
@@ -73,27 +80,21 @@ impl ConsoleChoice {
 
     /// Every complaint, with paths relative to the console.
     pub(crate) fn check(&self) -> Vec<Complaint> {
-        let key = match self {
-            Self::Address(_) => "",
-            Self::Detailed(_) => "listen",
-        };
+        let key = if let Self::Detailed(_) = self { "listen" } else { "" };
         let settings = self.settings();
-        match settings.place() {
+        match settings.listen.parse() {
             Err(why) => vec![Complaint::new(key, why.to_string()).remedy(why.remedy())],
             Ok(ConsolePlace::Path(_)) if settings.trust == ConsoleTrust::Loopback => {
                 let why = "`loopback` is about addresses, and this console listens at a path";
                 let remedy = "leave it out: whoever may open the path is trusted";
                 vec![Complaint::new("trust", why).remedy(remedy)]
             }
+            Ok(_) if settings.services.len() > SERVICES_MAX => {
+                let complaint = Complaint::new("services", "more than 1000 names");
+                vec![complaint.remedy("name those that you ask for")]
+            }
             Ok(_) => Vec::new(),
         }
-    }
-}
-
-impl ConsoleSettings {
-    /// Where it listens.
-    pub fn place(&self) -> Result<ConsolePlace, ConsolePlaceError> {
-        self.listen.parse()
     }
 }
 
@@ -166,7 +167,11 @@ mod tests {
             let told = complaints(&ConsoleChoice::Address(listen.into()));
             assert!(told[0].contains("neither an address nor a path"), "{told:?}");
         }
-        let trusting = ConsoleSettings { listen: "unix:a".into(), trust: ConsoleTrust::Loopback };
+        let trusting = ConsoleSettings {
+            listen: "unix:a".into(),
+            trust: ConsoleTrust::Loopback,
+            ..ConsoleSettings::default()
+        };
         let told = complaints(&ConsoleChoice::Detailed(trusting));
         assert!(told[0].starts_with("trust: "), "{told:?}");
     }

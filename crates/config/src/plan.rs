@@ -276,7 +276,7 @@ fn listeners(file: &ConfigFile) -> Vec<(String, Listen)> {
         let listen = Listen { scheme: Scheme::Https, address: https.listen.0, path: String::new() };
         all.push(("admin.https.listen".into(), listen));
     }
-    let console = file.admin.console.as_ref().and_then(|it| it.settings().place().ok());
+    let console = file.admin.console.as_ref().and_then(|it| it.settings().listen.parse().ok());
     if let Some(ConsolePlace::Loopback(address)) = console {
         let console = Listen { scheme: Scheme::Tcp, address, path: String::new() };
         all.push(("admin.console".into(), console));

@@ -60,7 +60,7 @@ pub fn open(
 ) -> Result<ConsolePlace, ConsoleNotOpen> {
     let failed = |why| ConsoleNotOpen { place: settings.listen.clone(), why };
     let wrong = |why| failed(io::Error::new(io::ErrorKind::InvalidInput, why));
-    let place = settings.place().map_err(wrong)?;
+    let place = settings.listen.parse().map_err(wrong)?;
     let socket = place::bind(&place, base).map_err(failed)?;
     let (open_at, trust) = match &socket {
         ConsoleSocket::Tcp(listener) => {

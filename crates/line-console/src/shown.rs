@@ -78,30 +78,48 @@ pub(crate) fn pool(control: &dyn ProgramControl, name: &str) -> AnswerText {
     answer.end()
 }
 
-/// Where each door listens.
+/// Where services listen, by the names that the configuration gives them, else by door.
 pub(crate) fn services(control: &dyn ProgramControl, now: Now) -> AnswerText {
+    let (named, listeners) = (named_listeners(control), control.running(now).listeners);
     let mut answer = AnswerText::default();
-    for listener in control.running(now).listeners {
-        answer.line(&format_args!("{} {} ENABLED", listener.door, address(&listener)));
+    for (name, at) in &named {
+        let is_open = listeners.iter().any(|it| address(it) == at);
+        let state = if is_open { "ENABLED" } else { "DISABLED" };
+        answer.line(&format_args!("{name} {at} {state}"));
+    }
+    for listener in &listeners {
+        if !named.values().any(|at| at == address(listener)) {
+            answer.line(&format_args!("{} {} ENABLED", listener.door, address(listener)));
+        }
     }
     answer.end()
 }
 
-/// One door.
+/// One service: a listener by its name, or a door.
 pub(crate) fn service(control: &dyn ProgramControl, name: &str, now: Now) -> AnswerText {
+    let named = named_listeners(control);
+    let found = named.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     let all = control.running(now).listeners;
-    let own: Vec<&ListenerInfo> =
-        all.iter().filter(|it| it.door.eq_ignore_ascii_case(name)).collect();
-    let Some(first) = own.first() else {
-        return AnswerText::error(&"Unknown service");
+    let is_own = |listener: &ListenerInfo| match found {
+        Some((_, at)) => address(listener) == at,
+        None => listener.door.eq_ignore_ascii_case(name),
     };
+    let own: Vec<&ListenerInfo> = all.iter().filter(|it| is_own(it)).collect();
+    let Some(first) = own.first() else {
+        let Some((name, _)) = found else { return AnswerText::error(&"Unknown service") };
+        let mut answer = AnswerText::default();
+        answer.line(&format_args!("SERVICE {name}"));
+        answer.line(&"     listening: --");
+        return answer.end();
+    };
+    let shown = found.map_or(&first.door, |(name, _)| name);
     let role = match first.door.as_str() {
         "gateway" => "reverse_proxy",
         "web" => "web_server",
         other => other,
     };
     let mut answer = AnswerText::default();
-    answer.line(&format_args!("SERVICE {}", first.door));
+    answer.line(&format_args!("SERVICE {shown}"));
     for listener in &own {
         answer.line(&format_args!("     listening: {}", address(listener)));
     }
@@ -193,6 +211,13 @@ fn requests(server: &PoolServer) -> u64 {
 
 fn waiting(pool: &PoolInfo) -> u64 {
     pool.waiting_high + pool.waiting_normal + pool.waiting_low
+}
+
+/// Addresses of listeners by the names that the configuration gives them.
+fn named_listeners(control: &dyn ProgramControl) -> BTreeMap<String, String> {
+    let named = control.setting("admin.console.services").unwrap_or_default();
+    let named = named.as_object().into_iter().flatten();
+    named.filter_map(|(name, at)| Some((name.clone(), at.as_str()?.to_owned()))).collect()
 }
 
 /// The address of a listener without its scheme.

@@ -116,6 +116,9 @@ impl ProgramControl for Program {
             "gateway.pools.app.servers" => {
                 Ok(json!(["http://10.0.0.1:80", { "url": "https://b.example" }]))
             }
+            "admin.console.services" => {
+                Ok(json!({ "images": "127.0.0.1:8443", "idle": "127.0.0.1:81" }))
+            }
             "gateway.routes" => Ok(json!([{ "pool": "app" }, { "pool": null }])),
             _ => Err(format!("there is no setting {path}").into()),
         }
@@ -247,7 +250,16 @@ fn lists_have_perlbals_form_and_end_with_a_dot() {
         ("show pool", "app nodes 2\r\napp services 1\r\n.\r\n"),
         ("SHOW POOL App", "10.0.0.1:80 8\r\nhttps://b.example 8\r\n.\r\n"),
         ("show pool none", "ERROR: pool 'none' does not exist\r\n"),
-        ("show service", "gateway 0.0.0.0:80 ENABLED\r\nweb 127.0.0.1:8443 ENABLED\r\n.\r\n"),
+        (
+            "show service",
+            "idle 127.0.0.1:81 DISABLED\r\nimages 127.0.0.1:8443 ENABLED\r\n\
+             gateway 0.0.0.0:80 ENABLED\r\n.\r\n",
+        ),
+        (
+            "show service Images",
+            "SERVICE images\r\n     listening: 127.0.0.1:8443\r\n          role: web_server\r\n.\r\n",
+        ),
+        ("show service idle", "SERVICE idle\r\n     listening: --\r\n.\r\n"),
         ("show service soup", "ERROR: Unknown service\r\n"),
         ("backends", "10.0.0.1:80 2\r\nhttps://b.example 2\r\n.\r\n"),
         ("queues", "app-normal.count 0\r\napp-highpri.count 3\r\napp-lowpri.count 0\r\n.\r\n"),
@@ -392,7 +404,11 @@ impl Listening {
             token: AdminToken::open(folder.path()).unwrap(),
             clock: transport::clock::now,
         };
-        let settings = admin::ConsoleSettings { listen: listen.into(), trust };
+        let settings = admin::ConsoleSettings {
+            listen: listen.into(),
+            trust,
+            ..admin::ConsoleSettings::default()
+        };
         let drain = transport::Drain::new();
         let place = crate::open(&settings, folder.path(), parts, drain.clone()).unwrap();
         Self { place, program, ledger, drain, folder }
@@ -473,7 +489,7 @@ fn a_path_is_its_owners_alone_and_needs_no_token() {
             clock: transport::clock::now,
         };
         let settings =
-            admin::ConsoleSettings { listen: listen.into(), trust: admin::ConsoleTrust::Token };
+            admin::ConsoleSettings { listen: listen.into(), ..admin::ConsoleSettings::default() };
         crate::open(&settings, console.folder.path(), parts, console.drain.clone())
     };
     assert!(second("unix:console.sock").is_err());

@@ -146,7 +146,7 @@ fn writable_places(plan: &Plan, state: &Path) -> Vec<WritablePlace> {
     if let Some(Ok(BundlePlace::Folder(path))) = bundles.map(|it| BundlePlace::parse(it)) {
         all.push(WritablePlace::Site(path.join(fleet_edge::objects::STATUS_FOLDER)));
     }
-    let console = file.admin.console.as_ref().and_then(|it| it.settings().place().ok());
+    let console = file.admin.console.as_ref().and_then(|it| it.settings().listen.parse().ok());
     if let Some(ConsolePlace::Path(path)) = console {
         all.push(WritablePlace::Kept(state.join(path)));
     }
