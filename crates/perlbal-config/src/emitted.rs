@@ -33,6 +33,8 @@ pub(crate) struct EmittedConfig {
     pub(crate) routes: Vec<Value>,
     pub(crate) sites: Vec<Value>,
     pub(crate) console: Option<Value>,
+    /// True if a service believes what proxies in front say of clients.
+    pub(crate) believes_proxies: bool,
     pub(crate) notes: Vec<ImportNote>,
     /// Requests that the routes so far are for, so that none comes twice.
     pub(crate) taken: BTreeSet<String>,
@@ -46,12 +48,16 @@ pub(crate) struct EmittedConfig {
 impl EmittedConfig {
     pub(crate) fn of(model: &mut PerlbalModel, around: &dyn PerlbalSurroundings) -> Self {
         let services = facts::of(model);
-        let mut emitted = Self { notes: std::mem::take(&mut model.notes), ..Self::default() };
+        let believes_proxies = services.iter().any(|it| !it.trusted.is_empty());
+        let notes = std::mem::take(&mut model.notes);
+        let mut emitted = Self { believes_proxies, notes, ..Self::default() };
         emitted.add_pools(&model.pools, around);
         let open = services.iter().filter(|it| it.is_enabled && it.listen.is_some());
         for service in open {
             emitted.open(service, &services);
         }
+        emitted.name_listeners(&services);
+        emitted.leave_out_kept_clients();
         for service in services.iter().filter(|it| !emitted.reached.contains(&it.name)) {
             let text = format!("{}: it is not enabled, and nothing leads to it", service.name);
             emitted.notes.push(ImportNote { place: service.place.clone(), text });
@@ -63,6 +69,33 @@ impl EmittedConfig {
             }
         }
         emitted
+    }
+
+    /// Takes out what is so in any case.
+    fn leave_out_kept_clients(&mut self) {
+        let Some(Value::Object(client)) = self.gateway.get_mut("client") else { return };
+        if client.get("keep_alive") == Some(&Value::Bool(true)) {
+            client.remove("keep_alive");
+        }
+        if client.is_empty() {
+            self.gateway.remove("client");
+        }
+    }
+
+    /// The names of services, by which `show service` goes on to tell them.
+    fn name_listeners(&mut self, services: &[ServiceFacts]) {
+        let Some(console) = &mut self.console else { return };
+        let open = services.iter().filter(|it| it.is_enabled);
+        let open = open.filter(|it| it.role != ServiceRole::Management);
+        let named: serde_json::Map<_, _> = open
+            .filter_map(|it| {
+                let (ip, port) = it.listen?;
+                Some((it.name.clone(), json!(format!("{ip}:{port}"))))
+            })
+            .collect();
+        if !named.is_empty() {
+            console["services"] = Value::Object(named);
+        }
     }
 
     /// True if one more place is looked at: selectors may lead to selectors in many ways.
@@ -151,6 +184,19 @@ impl EmittedConfig {
         let next = INNER_PORT.saturating_add(self.inner_sites.len().try_into().unwrap_or(u16::MAX));
         let is_new = !self.inner_sites.contains_key(&service.name);
         (*self.inner_sites.entry(service.name.clone()).or_insert(next), is_new)
+    }
+
+    /// A setting of all clients of the gateway, which services may say differently.
+    pub(crate) fn share_of_client(&mut self, service: &ServiceFacts, key: &str, value: Value) {
+        let client = self.gateway.entry("client").or_insert_with(|| json!({}));
+        match client.get(key) {
+            None => client[key] = value,
+            Some(known) if *known == value => {}
+            Some(_) => {
+                let why = "it holds for the whole gateway, and another service says otherwise";
+                self.note(&service.place, format!("{}, gateway.client.{key}: {why}", service.name));
+            }
+        }
     }
 
     /// A setting of the whole gateway, which services may say differently.

@@ -35,6 +35,8 @@ pub(crate) struct ServiceFacts {
     pub(crate) trusted: Vec<String>,
     /// Seconds.
     pub(crate) idle_timeout: Option<u64>,
+    /// True if connections of clients are kept, where it is said.
+    pub(crate) keeps_clients: Option<bool>,
     /// Bytes of a request's body at most; 0 for any number.
     pub(crate) body_max: Option<u64>,
     pub(crate) chunked_max: Option<u64>,
@@ -50,7 +52,17 @@ pub(crate) struct ServiceFacts {
     pub(crate) vhosts: Vec<(String, ToldValue)>,
     pub(crate) vpaths: Vec<(String, ToldValue)>,
     pub(crate) access: AccessRules,
+    pub(crate) access_by: AccessSubject,
     pub(crate) redirects: BTreeMap<String, ToldValue>,
+}
+
+/// Address that rules of access are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AccessSubject {
+    /// The other end of the connection.
+    Peer,
+    /// The client, of whom a trusted proxy tells.
+    Client,
 }
 
 /// Settings of a `reverse_proxy`.
@@ -102,6 +114,8 @@ pub(crate) struct WebFacts {
 pub(crate) struct PutFacts {
     pub(crate) size_max: Option<u64>,
     pub(crate) folders: u64,
+    /// True if a `Content-MD5` is passed over.
+    pub(crate) skips_md5: bool,
 }
 
 /// Everything of every service, in the order of the file.
@@ -151,6 +165,7 @@ impl SettingReader<'_> {
             tls: self.tls(),
             trusted: self.trusted(),
             idle_timeout: None,
+            keeps_clients: self.read("persist_client", "write on or off", values::switch),
             body_max: self.number("max_content_length").filter(|it| *it > 0),
             chunked_max: self.size("max_chunked_request_size"),
             plugins,
@@ -163,6 +178,11 @@ impl SettingReader<'_> {
             vhosts: service.vhosts,
             vpaths: service.vpaths,
             access: service.access,
+            access_by: if self.switch("accesscontrol.use_observed_ip") {
+                AccessSubject::Client
+            } else {
+                AccessSubject::Peer
+            },
             redirects: service.redirects,
             place: service.place,
         };
@@ -289,18 +309,15 @@ impl SettingReader<'_> {
         });
         let size_max = self.size("max_put_size").filter(|it| *it > 0);
         let folders = self.number("min_put_directory").unwrap_or_default();
-        if let Some(told) = self.text("enable_md5")
-            && values::switch(&told.value) == Some(false)
-        {
-            self.note(&told.place, "enable_md5: Content-MD5 is checked wherever it is sent".into());
-        }
+        let md5 = self.read("enable_md5", "write on or off", values::switch);
+        let skips_md5 = md5 == Some(false);
         WebFacts {
             root: self.text("docroot").map(|told| told.value),
             index,
             has_listing: self.switch("dirindexing"),
             has_concat: self.switch("enable_concatenate_get"),
             has_delete: self.switch("enable_delete"),
-            put: self.switch("enable_put").then_some(PutFacts { size_max, folders }),
+            put: self.switch("enable_put").then_some(PutFacts { size_max, folders, skips_md5 }),
         }
     }
 
@@ -308,18 +325,6 @@ impl SettingReader<'_> {
     fn needless(&mut self) {
         for key in ["send_backend_port", "send_backend_proto"] {
             self.text(key);
-        }
-        if let Some(told) = self.text("persist_client")
-            && values::switch(&told.value) == Some(false)
-        {
-            let text = "persist_client: connections of clients are kept, as HTTP/1.1 has it";
-            self.note(&told.place, text.into());
-        }
-        if let Some(told) = self.text("accesscontrol.use_observed_ip")
-            && values::switch(&told.value) == Some(false)
-        {
-            let text = "use_observed_ip: the client counts that a trusted proxy names";
-            self.note(&told.place, text.into());
         }
     }
 

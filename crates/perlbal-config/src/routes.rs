@@ -6,7 +6,7 @@
 use crate::clients;
 use crate::command::HeaderChange;
 use crate::emitted::{EmittedConfig, ServiceReach};
-use crate::facts::{ServiceFacts, ServiceRole, UploadFacts};
+use crate::facts::{AccessSubject, ServiceFacts, ServiceRole, UploadFacts};
 use crate::model::ToldValue;
 use route_matching::{HostPattern, PathPattern, SlashRule};
 use serde_json::{Value, json};
@@ -127,7 +127,12 @@ impl EmittedConfig {
         let mut led = self.high_priority(service, place, &routes, reach);
         led.extend(routes);
         if service.has_plugin("accesscontrol") {
-            led = clients::under(&service.access, &place.written(), led);
+            // Where nobody is believed, the two are one.
+            let key = match service.access_by {
+                AccessSubject::Peer if self.believes_proxies => "peers",
+                AccessSubject::Peer | AccessSubject::Client => "clients",
+            };
+            led = clients::under(&service.access, key, &place.written(), led);
         }
         all.extend(led);
         for mut route in all {
@@ -140,7 +145,8 @@ impl EmittedConfig {
 
     fn add_route(&mut self, service: &ServiceFacts, route: Value) {
         let of = |key: &str| route.get(key).map_or_else(String::new, ToString::to_string);
-        let taken = ["listen", "host", "path", "clients", "with_headers"].map(of).join(" ");
+        let keys = ["listen", "host", "path", "clients", "peers", "with_headers"];
+        let taken = keys.map(of).join(" ");
         if !self.taken.insert(taken) {
             return;
         }
@@ -342,7 +348,11 @@ impl EmittedConfig {
     /// Settings of a service that are the gateway's here.
     fn share_settings(&mut self, service: &ServiceFacts) {
         if let Some(seconds) = service.idle_timeout.filter(|it| (1..=3600).contains(it)) {
-            self.share(service, "client", json!({ "idle_timeout": format!("{seconds}s") }));
+            self.share_of_client(service, "idle_timeout", json!(format!("{seconds}s")));
+        }
+        // What a selector leads to has no clients of its own.
+        if let Some(keeps) = service.keeps_clients.filter(|_| service.listen.is_some()) {
+            self.share_of_client(service, "keep_alive", json!(keeps));
         }
         if !service.trusted.is_empty() {
             self.share(service, "trusted", json!(service.trusted));

@@ -14,14 +14,17 @@ impl EmittedConfig {
     /// A site that listens at `listener`.
     pub(crate) fn add_site(&mut self, service: &ServiceFacts, listener: &str) {
         let Some(root) = self.root_of(service, ServiceReach::First) else { return };
+        if service.keeps_clients == Some(false) && service.listen.is_some() {
+            let why = "connections to a site are kept, as HTTP/1.1 has it";
+            self.note(&service.place, format!("{}, persist_client: {why}", service.name));
+        }
         let web = &service.web;
         let mut site = json!({ "listen": [listener], "root": root });
         if let Some(index) = &web.index {
             site["index"] = json!(index);
         }
-        if web.has_listing {
-            site["listing"] = json!("on");
-        }
+        // Without one, Perlbal says so with 200, which is what looks for a living server may want.
+        site["listing"] = json!(if web.has_listing { "on" } else { "notice" });
         if web.has_concat {
             site["concat"] = json!(true);
         }
@@ -31,8 +34,11 @@ impl EmittedConfig {
         if service.has_plugin("flvstreaming") {
             site["flv"] = json!(true);
         }
-        if let Some(PutFacts { size_max, folders }) = web.put {
+        if let Some(PutFacts { size_max, folders, skips_md5 }) = web.put {
             let mut put = json!({ "min_put_directory": folders });
+            if skips_md5 {
+                put["content_md5"] = json!(false);
+            }
             if let Some(most) = size_max.into_iter().chain(service.body_max).min() {
                 put["body_max"] = json!(ByteSize(most).to_string());
             }

@@ -133,7 +133,8 @@ fn a_balancer_becomes_a_pool_and_a_route() {
             "- {\"headers\":{\"request\":[{\"set\":\"X-Rack\",\"value\":\"{{7}}\"},\
              {\"remove\":\"X-Debug\"}]},\"merge_slashes\":false,\"path\":\"/*\",\
              \"pool\":\"apaches\",\"rewrite_location\":false,\"uploads\":\"auto\"}",
-            "console: {\"listen\":\"127.0.0.1:16000\",\"trust\":\"loopback\"}",
+            "console: {\"listen\":\"127.0.0.1:16000\",\"services\":{\"balancer\":\"0.0.0.0:80\"},\
+             \"trust\":\"loopback\"}",
         ],
     );
     let notes = yaml.lines().filter(|it| it.starts_with("#   ")).collect::<Vec<_>>();
@@ -226,8 +227,10 @@ fn a_selector_leads_by_the_most_exact_host() {
     assert_eq!(routes, expected.map(|it| format!("    - {it}")), "{yaml}");
     has(
         &yaml,
-        &["- {\"listen\":[\"http://127.0.0.1:8100\"],\"put\":{\"body_max\":\"10MiB\",\
-           \"min_put_directory\":1},\"root\":\"/srv/store\",\"writers\":[\"0.0.0.0/0\",\"::/0\"]}"],
+        &[
+            "- {\"listen\":[\"http://127.0.0.1:8100\"],\"listing\":\"notice\",\"put\":{\"body_max\":\"10MiB\",\
+           \"min_put_directory\":1},\"root\":\"/srv/store\",\"writers\":[\"0.0.0.0/0\",\"::/0\"]}",
+        ],
     );
     assert!(yaml.contains("store: everybody who reaches it may write"), "{yaml}");
 }
@@ -335,8 +338,8 @@ fn a_leading_folder_is_a_place_of_its_own() {
            SET enable_concatenate_get = 1
          ENABLE stc",
     );
-    let site =
-        "\"concat\":true,\"flv\":true,\"listen\":[\"http://127.0.0.1:8080\"],\"palimg\":true";
+    let site = "\"concat\":true,\"flv\":true,\"listen\":[\"http://127.0.0.1:8080\"],\
+                \"listing\":\"notice\",\"palimg\":true";
     has(
         &yaml,
         &[
@@ -344,6 +347,59 @@ fn a_leading_folder_is_a_place_of_its_own() {
             &format!("- {{{site},\"root\":\"/srv/htdocs/stc/\"}}"),
         ],
     );
+}
+
+#[test]
+fn connections_of_clients_end_where_the_service_that_listens_says_so() {
+    let made = |selector: &str, proxy: &str| {
+        made(&format!(
+            "CREATE POOL a\nCREATE SERVICE p\nSET role = reverse_proxy\nSET pool = a\n{proxy}\n\
+             CREATE SERVICE s\nSET listen = 80\nSET role = selector\nSET plugins = vhosts\n\
+             SET idle_timeout = 45\n{selector}\nVHOST * = p\nENABLE s"
+        ))
+    };
+    let off = "SET persist_client = off";
+    has(&made(off, ""), &["client: {\"idle_timeout\":\"45s\",\"keep_alive\":false}"]);
+    for yaml in [made("", off), made("SET persist_client = on", off)] {
+        has(&yaml, &["client: {\"idle_timeout\":\"45s\"}"]);
+    }
+    let two = "CREATE SERVICE t\nSET listen = 81\nSET role = selector\nSET persist_client = 1\n\
+               ENABLE t";
+    let yaml = made(&format!("{off}\nVHOST * = p\nENABLE s\n{two}\nUSE s"), "");
+    assert!(yaml.contains("t, gateway.client.keep_alive: it holds for the whole"), "{yaml}");
+    let site = "CREATE SERVICE w\nSET listen = 80\nSET role = web_server\nSET docroot = /srv\n\
+                SET persist_client = 0\nENABLE w";
+    assert!(super::tests::made(site).contains("w, persist_client: connections to a site"));
+}
+
+#[test]
+fn rules_of_access_are_about_the_other_end_unless_they_say_otherwise() {
+    let made = |more: &str| {
+        made(&format!(
+            "CREATE POOL a\nCREATE SERVICE p\nSET listen = 80\nSET role = reverse_proxy\n\
+             SET pool = a\nSET plugins = AccessControl\nACCESS DENY ip 192.0.2.9\n{more}\nENABLE p"
+        ))
+    };
+    let believed = "SET trusted_upstream_proxies = 10.0.0.0/8";
+    let observed = "SET p.AccessControl.use_observed_ip = 1";
+    assert!(made(believed).contains("\"peers\":[\"192.0.2.9/32\"]"));
+    for more in ["", observed, &format!("{believed}\n{observed}")] {
+        let yaml = made(more);
+        assert!(yaml.contains("\"clients\":[\"192.0.2.9/32\"]"), "{yaml}");
+        assert!(!yaml.contains("peers"), "{yaml}");
+    }
+}
+
+#[test]
+fn content_md5_is_passed_over_where_it_was() {
+    let made = |md5: &str| {
+        made(&format!(
+            "CREATE SERVICE w\nSET listen = 80\nSET role = web_server\nSET docroot = /srv\n\
+             SET enable_put = on\nSET enable_md5 = {md5}\nENABLE w"
+        ))
+    };
+    assert!(made("off").contains("\"put\":{\"content_md5\":false,"), "{}", made("off"));
+    assert!(!made("on").contains("md5"), "{}", made("on"));
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! What another program's configuration becomes, run.
 
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use tidegate_tests::Scratch;
 use tidegate_tests::clients::curl;
 use tidegate_tests::origin::{Origin, Page};
 use tidegate_tests::tidegate::{Tidegate, run};
+use tidegate_tests::wait;
 
 #[test]
 fn polipos_configuration_becomes_a_proxy_that_forbids_what_it_forbade() {
@@ -185,4 +187,60 @@ ENABLE ss
     assert_eq!(get(1, "app.example", "//a"), (200, "two".into()));
     assert_eq!(get(1, "docs.example", "/"), (200, "the docs".into()));
     assert_eq!(get(1, "any.example", "//a").0, 404);
+}
+
+#[test]
+fn perlbals_services_keep_their_names_at_the_console_and_their_word_about_folders() {
+    let scratch = Scratch::new();
+    scratch.write("www/a.txt", "the file");
+    let at = |port: &TcpListener| port.local_addr().unwrap();
+    let ports = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [images, closing, console] = ports.each_ref().map(at);
+    drop(ports);
+    let folder = scratch.path().join("www");
+    let text = format!(
+        "CREATE SERVICE images
+  SET role = web_server
+  SET listen = {images}
+  SET docroot = {folder}
+  SET persist_client = on
+ENABLE images
+CREATE POOL a
+CREATE SERVICE closing
+  SET role = reverse_proxy
+  SET listen = {closing}
+  SET pool = a
+  SET persist_client = off
+ENABLE closing
+CREATE SERVICE mgmt
+  SET role = management
+  SET listen = {console}
+ENABLE mgmt
+",
+        folder = folder.display(),
+    );
+    let perlbal = scratch.write("perlbal.conf", text);
+    let output = run(&["import", "perlbal", perlbal.to_str().unwrap()]);
+    let yaml = String::from_utf8(output.stdout).unwrap();
+    let yaml = yaml.replace("admin:\n", "admin:\n  listen: \"127.0.0.1:0\"\n");
+    let _edge = Tidegate::start(&yaml);
+
+    let at = |path: &str| format!("http://{images}{path}");
+    assert_eq!(curl(&[&at("/")]), (200, "Directory listing disabled\n".into()));
+    assert_eq!(curl(&[&at("/a.txt")]), (200, "the file".into()));
+    let told = curl(&["-i", &format!("http://{closing}/")]).1.to_ascii_lowercase();
+    assert!(told.contains("connection: close"), "{told}");
+
+    let mut stream = TcpStream::connect(console).unwrap();
+    stream.set_read_timeout(Some(wait::DEADLINE)).unwrap();
+    stream.write_all(b"show service\nshow service Images\nquit\n").unwrap();
+    let mut told = String::new();
+    stream.read_to_string(&mut told).unwrap();
+    let (all, one) = told.split_once("\r\n.\r\n").unwrap();
+    let (first, second) =
+        (format!("closing {closing} ENABLED"), format!("images {images} ENABLED"));
+    assert!(all.lines().take(2).eq([first, second]), "{told}");
+    let listening = format!("     listening: {images}");
+    let expected = ["SERVICE images", &listening, "          role: web_server", "."];
+    assert!(one.lines().eq(expected), "{told}");
 }
