@@ -221,7 +221,7 @@ where
                 return Err(UnansweredRequest);
             }
             // What becomes a tunnel is no HTTP any more.
-            let answer = if is_tunnel { answer } else { said_last(answer) };
+            let answer = if is_tunnel { answer } else { said_last(answer, version) };
             Ok(answer.map(|body| BreakingBody::new(body, Arc::clone(busy.watch()))))
         }
     })
@@ -252,9 +252,14 @@ fn ended(outcome: Result<(), hyper::Error>) -> Result<(), ServeError> {
 
 /// The answer, told to be the connection's last where that is due. A connection that changes its
 /// protocol goes on.
-fn said_last(mut answer: Response<Body>) -> Response<Body> {
+fn said_last(mut answer: Response<Body>, version: Version) -> Response<Body> {
     if last_answers::are_due() && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
         answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    // hyper writes `keep-alive` beside `close` where an HTTP/1.0 client asks for it, unless the
+    // answer is of that version.
+    if version == Version::HTTP_10 && answer.headers().get(header::CONNECTION).is_some() {
+        *answer.version_mut() = version;
     }
     answer
 }

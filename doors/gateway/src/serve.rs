@@ -7,7 +7,7 @@ use crate::door::GatewayDoor;
 use crate::request;
 use crate::secure::client_cert;
 use http::header::{CONNECTION, HeaderValue};
-use http::{Response, StatusCode, Version};
+use http::{Response, StatusCode};
 use http_engine::{Body, HttpVersions, Limits, UnfinishedCounts, serve};
 use http_front::{
     ConnectionContext, ConnectionSecurity, HealthPath, HttpDoor, ServeFuture, accept_tls,
@@ -113,12 +113,12 @@ impl GatewayDoor {
                     Err(too_many) => return too_many.answer(),
                 };
                 let setup = door.setup();
-                let (keep_alive, version) = (setup.settings.client.keep_alive, incoming.version());
+                let keep_alive = setup.settings.client.keep_alive;
                 let answer = match HealthPath::answer(setup.settings.health.as_ref(), &incoming) {
                     Some(answer) => answer,
                     None => Box::pin(request::answer(&door, setup, &connection, incoming)).await,
                 };
-                if keep_alive { answer } else { last(answer, version) }
+                if keep_alive { answer } else { last(answer) }
             }
         };
         // How a connection ends is the client's affair; what matters stands in the ledger.
@@ -126,16 +126,10 @@ impl GatewayDoor {
     }
 }
 
-/// The answer as the last of its connection, to a request of `version`. One that leaves HTTP goes
-/// on.
-fn last(mut answer: Response<Body>, version: Version) -> Response<Body> {
+/// The answer as the last of its connection. One that leaves HTTP goes on.
+fn last(mut answer: Response<Body>) -> Response<Body> {
     if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        // hyper would write `keep-alive` over it where an HTTP/1.0 client asks for that, unless the
-        // answer is of that version.
-        if version == Version::HTTP_10 {
-            *answer.version_mut() = version;
-        }
     }
     answer
 }

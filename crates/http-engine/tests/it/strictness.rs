@@ -110,6 +110,20 @@ fn with(fields: &str) -> String {
 }
 
 #[test]
+fn a_client_of_http_1_0_is_not_kept_after_a_refusal() {
+    let wire = "GET / HTTP/1.0\r\nHost: a b\r\nConnection: keep-alive\r\n\r\n";
+    refused(400, wire);
+    for way in WAYS {
+        run(async {
+            let (answer, _) = talk(way, wire.as_bytes()).await;
+            let fields: Vec<_> =
+                answer.lines().filter(|it| it.starts_with("connection:")).collect();
+            assert_eq!(fields, ["connection: close"], "{way:?} {answer}");
+        });
+    }
+}
+
+#[test]
 fn framing_that_can_be_read_in_two_ways() {
     let table = [
         (400, "Content-Length: 5\r\nTransfer-Encoding: chunked"),
