@@ -22,8 +22,12 @@ export function fuzzy(typed: string, text: string): Found | null {
   if (there.length !== text.length) return null;
   const whole = there.indexOf(typed.trim().toLowerCase());
   if (whole >= 0) return wholeFound(there, whole, typed.trim().length);
+  const first = there.indexOf(wanted.charAt(0));
+  // Most texts have not all letters in that order, and need no more work.
+  if (first < 0 || !scattered(wanted, there, first, nextPlace)) return null;
   let best: Found | null = null;
-  for (let from = there.indexOf(wanted.charAt(0)); from >= 0; from = there.indexOf(wanted.charAt(0), from + 1)) {
+  const bestPlace = byWords(there);
+  for (let from = first; from >= 0; from = there.indexOf(wanted.charAt(0), from + 1)) {
     for (const place of [bestPlace, nextPlace]) {
       const found = scattered(wanted, there, from, place);
       if (found && (best === null || found.score > best.score)) best = found;
@@ -62,11 +66,29 @@ function scattered(wanted: string, text: string, from: number, take: Place): Fou
 const nextPlace: Place = (text, letter, from) => text.indexOf(letter, from);
 
 /** The very next place if the letter stands there, else where it begins a word, else any. */
-const bestPlace: Place = (text, letter, from) => {
-  const any = nextPlace(text, letter, from);
-  if (any === from) return any;
-  for (let place = any; place >= 0; place = text.indexOf(letter, place + 1)) {
-    if (isWordStart(text, place)) return place;
+function byWords(words: string): Place {
+  const starts = new Map<string, number[]>();
+  for (let place = 0; place < words.length; place++) {
+    if (!isWordStart(words, place)) continue;
+    const letter = words.charAt(place);
+    const known = starts.get(letter);
+    if (known) known.push(place);
+    else starts.set(letter, [place]);
   }
-  return any;
-};
+  return (text, letter, from) => {
+    const any = nextPlace(text, letter, from);
+    if (any <= from) return any;
+    return atLeast(starts.get(letter) ?? [], any) ?? any;
+  };
+}
+
+/** The first of ascending numbers that is no less. */
+function atLeast(numbers: number[], least: number): number | undefined {
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((numbers[middle] ?? 0) < least) low = middle + 1;
+    else high = middle;
+  }
+  return numbers[low];
+}
