@@ -436,9 +436,10 @@ mod tests {
 
     #[test]
     fn programs_of_a_fleet_are_refused_where_a_user_is_set() {
-        let fleet = "fleet: { programs: true }\n";
+        let key = "ed25519:yxgUfdSxIKu59LcSvdf8uuVo93N6nDUWzNTn8jG0n+0=";
+        let fleet = format!("fleet: {{ bundles: /b, keys: [{key:?}], programs: true }}\n");
         let read = |yaml: &str| crate::parse(yaml, Path::new("tidegate.yaml"));
-        assert!(read(fleet).is_ok() && read("user: tidegate\nfleet: { name: a }\n").is_ok());
+        assert!(read(&fleet).is_ok() && read("user: tidegate\nfleet: { name: a }\n").is_ok());
         let complaints = read(&format!("user: tidegate\n{fleet}")).unwrap_err();
         let [complaint] = complaints.as_slice() else { panic!("{complaints:?}") };
         let told = complaint.to_string();

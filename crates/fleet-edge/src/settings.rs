@@ -116,7 +116,12 @@ impl FleetSettings {
                 complaints.push(complaint.remedy("copy it from fleet.yaml of the fleet"));
             }
         }
-        let Some(bundles) = &self.bundles else { return complaints };
+        let Some(bundles) = &self.bundles else {
+            let complaint = || Complaint::new("programs", "without bundles no program comes");
+            let complaint = self.programs.then(complaint);
+            complaints.extend(complaint.map(|it| it.remedy("set bundles, or leave programs out")));
+            return complaints;
+        };
         if let Err(why) = BundlePlace::parse(bundles) {
             complaints.push(Complaint::new("bundles", why.to_string()).remedy(why.remedy()));
         }

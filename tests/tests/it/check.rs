@@ -53,16 +53,21 @@ fn every_complaint_comes_at_once_with_its_place() {
 
 #[test]
 fn programs_of_a_fleet_and_a_user_to_become_are_refused_together() {
-    let (said, code) = check("user: tidegate\nfleet:\n  name: a\n  programs: true\n");
+    let key = "ed25519:yxgUfdSxIKu59LcSvdf8uuVo93N6nDUWzNTn8jG0n+0=";
+    let fleet = format!("fleet:\n  bundles: /b\n  keys: [{key:?}]\n  programs: true\n");
+    let (said, code) = check(&format!("user: tidegate\n{fleet}"));
     assert_eq!(code, Some(1));
     for part in [
-        "edge.yaml:4:13: fleet.programs: with user: tidegate, what is installed runs",
+        "edge.yaml:5:13: fleet.programs: with user: tidegate, what is installed runs",
         "leave user out and have the service manager start Tidegate as tidegate",
     ] {
         assert!(said.contains(part), "missing {part:?} in:\n{said}");
     }
-    let (said, code) = check("fleet:\n  name: a\n  programs: true\n");
+    let (said, code) = check(&fleet);
     assert_eq!((said.as_str(), code), ("", Some(0)));
+    let (said, code) = check("fleet:\n  name: a\n  programs: true\n");
+    assert_eq!(code, Some(1));
+    assert!(said.contains("3:13: fleet.programs: without bundles no program comes"), "{said}");
 }
 
 #[test]
