@@ -7,7 +7,7 @@ With `--test-threads=1` the slowest are tests: one takes as long as lies between
 they run one after another. With `--binaries` they are whole binaries, by the time that each prints, and of their tests
 only those are passed on that are not ok.
 
-Machines that are shared stand still for a minute now and then, and a deadline passes that nothing is to blame for. So
+A machine that is shared may stand still for a minute, and a deadline passes that nothing is to blame for. So
 a few tests may fail at first if they pass alone; they are named as unsteady, which is a fault to be mended. Many that
 fail, one that ends its process, and whatever does not compile have no second run.
 """
