@@ -55,10 +55,10 @@ def slowest_binaries(lines):
 
 
 class Outcome:
-    """What the lines of a run say: how many tests passed, and which failed."""
+    """What a run says: the code that it ends with, how many tests passed, and which failed."""
 
     def __init__(self):
-        self.passed = 0
+        self.code = self.passed = 0
         self.failed = []
         self._counted = self._targets = 0
         self._lists = False
@@ -81,7 +81,7 @@ class Outcome:
 
 
 def watched(command, outcome, hidden=None):
-    """Yields the lines of `command` while it prints them; the code it ends with is that of the generator."""
+    """Yields the lines of `command` while it prints them, and notes in `outcome` what they say and how it ends."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as run:
         for line in run.stdout:
             outcome.read(line)
@@ -89,18 +89,7 @@ def watched(command, outcome, hidden=None):
                 sys.stdout.write(line)
                 sys.stdout.flush()
             yield line
-    return run.returncode
-
-
-class Kept:
-    """The lines of a generator, and the value that it ends with."""
-
-    def __init__(self, lines):
-        self._lines = lines
-        self.value = None
-
-    def __iter__(self):
-        self.value = yield from self._lines
+    outcome.code = run.returncode
 
 
 def cargo_arguments(command, for_tests):
@@ -114,11 +103,10 @@ def second_run(command, failed):
     print(f"once more, alone: {' '.join(failed)}", flush=True)
     outcome = Outcome()
     alone = [] if "--test-threads=1" in command else ["--test-threads=1"]
-    run = Kept(watched(cargo_arguments(command, [*alone, "--exact", *failed]), outcome, TEST_OK))
-    for _ in run:
+    for _ in watched(cargo_arguments(command, [*alone, "--exact", *failed]), outcome, TEST_OK):
         pass
-    if run.value or outcome.passed < len(set(failed)):
-        return run.value or 1
+    if outcome.code or outcome.passed < len(set(failed)):
+        return outcome.code or 1
     for name in failed:
         print(f"unsteady, to be mended: {name} failed at first and passed alone")
     return 0
@@ -128,15 +116,15 @@ def main(arguments):
     binaries = arguments[:1] == ["--binaries"]
     command = arguments[binaries:]
     outcome = Outcome()
-    run = Kept(watched(cargo_arguments(command, []), outcome, TEST_OK if binaries else None))
-    found = slowest_binaries(run) if binaries else slowest_tests(run, time.monotonic)
+    lines = watched(cargo_arguments(command, []), outcome, TEST_OK if binaries else None)
+    found = slowest_binaries(lines) if binaries else slowest_tests(lines, time.monotonic)
     if found:
         print("the slowest test binaries:" if binaries else "the slowest tests:")
     for seconds, name in found:
         print(f"{seconds:7.1f} s  {name}")
-    if run.value and outcome.deserves_a_second_run():
+    if outcome.code and outcome.deserves_a_second_run():
         return second_run(command, outcome.failed)
-    return run.value
+    return outcome.code
 
 
 if __name__ == "__main__":
