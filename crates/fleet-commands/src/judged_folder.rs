@@ -6,7 +6,8 @@ use config::{ConfigLayers, Plan};
 use fleet_bundle::{BundlePath, EdgeState};
 use fleet_edge::RevisionLayers;
 use fleet_publish::{FLEET_FILE, FleetFolder};
-use policy_lists::{CompiledLists, NotCompiled};
+use policy_lists::{NotCompiled, SharedLists};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -57,19 +58,22 @@ pub(crate) fn compiled_lists(folder: &FleetFolder) -> Result<MadeOfLists, Comman
     for overlays in worn(folder)? {
         let layers = RevisionLayers { folder: folder.path.clone(), overlays };
         let plan = plan_of(&layers)?;
-        let known = |path: &str| made.files.keys().any(|it| it.as_str() == path);
-        match CompiledLists::of(&plan, &folder.path, known) {
-            Ok(None) => {}
-            Ok(Some(_)) if made.files.len() == LISTS_MAX => {
-                let message = format!(
-                    "{FLEET_FILE}: compiled_lists: edges have more than {LISTS_MAX} different sets \
-                     of lists; those of the others are compiled there"
-                );
-                made.warnings.insert(message);
-            }
-            Ok(Some(lists)) => {
-                let path = BundlePath::parse(&lists.path).map_err(wrong)?;
-                made.files.insert(path, lists.bytes);
+        match SharedLists::read(&plan, &folder.path) {
+            Ok(lists) => {
+                let path = BundlePath::parse(&lists.path()).map_err(wrong)?;
+                let count = made.files.len();
+                match made.files.entry(path) {
+                    Entry::Vacant(entry) if count < LISTS_MAX => {
+                        entry.insert(lists.compile());
+                    }
+                    Entry::Vacant(_) => {
+                        made.warnings.insert(format!(
+                            "{FLEET_FILE}: compiled_lists: edges have more than {LISTS_MAX} \
+                             different sets of lists; those of the others are compiled there"
+                        ));
+                    }
+                    Entry::Occupied(_) => {}
+                }
             }
             Err(NotCompiled::Fetched(name)) => {
                 let message = format!(

@@ -6,17 +6,14 @@
 //! ever. Made by `fleet-commands`, read by [`crate::ListTexts`].
 
 use crate::hex_text::hex;
-use crate::texts::{COMPILED_FOLDER, read};
+use crate::texts::{COMPILED_FOLDER, ListTexts, read};
 use config::{FileComplaint, Plan};
 use std::path::Path;
 
-/// Compiled lists of one configuration, as a file of a bundle.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompiledLists {
-    /// Path in the bundle.
-    pub path: String,
-    /// Content.
-    pub bytes: Vec<u8>,
+/// Lists of one configuration that are to be compiled for others.
+pub struct SharedLists {
+    texts: ListTexts,
+    key: [u8; 32],
 }
 
 /// Reason why the lists of a configuration are not compiled for others.
@@ -28,17 +25,12 @@ pub enum NotCompiled {
     Unreadable(Vec<FileComplaint>),
 }
 
-impl CompiledLists {
-    /// The lists of a plan whose paths start at `folder`, unless `known` says that those of this
-    /// path are compiled already.
+impl SharedLists {
+    /// The lists of a plan whose paths start at `folder`, read and not compiled yet.
     ///
     /// # Errors
     /// [`NotCompiled`].
-    pub fn of(
-        plan: &Plan,
-        folder: &Path,
-        known: impl Fn(&str) -> bool,
-    ) -> Result<Option<Self>, NotCompiled> {
+    pub fn read(plan: &Plan, folder: &Path) -> Result<Self, NotCompiled> {
         if let Some(list) = plan.file.policy.lists.iter().find(|list| list.url.is_some()) {
             return Err(NotCompiled::Fetched(list.name.clone()));
         }
@@ -47,11 +39,16 @@ impl CompiledLists {
             return Err(NotCompiled::Unreadable(texts.problems));
         }
         let key = texts.digest();
-        let path = format!("{COMPILED_FOLDER}/{}", hex(&key));
-        if known(&path) {
-            return Ok(None);
-        }
-        let bytes = texts.compile().to_snapshot(key);
-        Ok(Some(Self { path, bytes }))
+        Ok(Self { texts, key })
+    }
+
+    /// Path of what is compiled of them in a bundle; the same of the same lists.
+    pub fn path(&self) -> String {
+        format!("{COMPILED_FOLDER}/{}", hex(&self.key))
+    }
+
+    /// Content of that file.
+    pub fn compile(&self) -> Vec<u8> {
+        self.texts.compile().to_snapshot(self.key)
     }
 }

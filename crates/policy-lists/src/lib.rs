@@ -16,7 +16,7 @@ mod subscriptions;
 mod texts;
 mod unreadable;
 
-pub use compiled_lists::{CompiledLists, NotCompiled};
+pub use compiled_lists::{NotCompiled, SharedLists};
 pub use overlaps::CountedOverlaps;
 pub use owner::ListOwner;
 pub use subscriptions::{
