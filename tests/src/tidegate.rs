@@ -161,6 +161,11 @@ impl Tidegate {
         self.scratch.path().join("state")
     }
 
+    /// True if a line that it printed at its start has these words.
+    pub fn greets(&self, what: &str) -> bool {
+        self.greeting.iter().any(|line| line.contains(what))
+    }
+
     /// The address that the start-up lines print for this scheme and door, such as `dns udp`.
     pub fn address(&self, door: &str, scheme: &str) -> SocketAddr {
         let mark = format!("{scheme}://");

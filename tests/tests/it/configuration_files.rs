@@ -290,5 +290,5 @@ fn a_kill_in_the_middle_of_a_change_leaves_the_files_as_they_were() {
     assert_eq!((text(&edge.config), text(&more)), (main, DNS.to_owned()));
     assert!(!mark.exists());
     assert_eq!(look_up(&edge, "nas.lan"), "192.0.2.7");
-    assert!(edge.greeting.iter().any(|line| line.contains("was cut off")), "{:?}", edge.greeting);
+    assert!(edge.greets("was cut off"), "{:?}", edge.greeting);
 }

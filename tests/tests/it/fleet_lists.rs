@@ -15,10 +15,6 @@ fn compiling() -> Fleet {
     fleet
 }
 
-fn greets(edge: &Tidegate, what: &str) -> bool {
-    edge.greeting.iter().any(|line| line.contains(what))
-}
-
 fn compiled_file(edge: &Tidegate, revision: u64) -> PathBuf {
     let revision = edge.state().join(format!("fleet/revisions/{revision}/.compiled"));
     let mut files = std::fs::read_dir(revision).unwrap();
@@ -37,7 +33,7 @@ fn lists_are_compiled_once_and_machines_take_them_over() {
     wait::until("the lists", || is_blocked(dns, "tracker.example"));
     let (_, scratch) = edge.stop_by("KILL");
     let edge = Tidegate::start_in(scratch, &fleet.own_file("a", ""));
-    assert!(greets(&edge, "2 lists with 3 rules, from the bundle"), "{:?}", edge.greeting);
+    assert!(edge.greets("2 lists with 3 rules, from the bundle"), "{:?}", edge.greeting);
     assert!(is_blocked(dns, "first.example").is_some());
     assert!(is_blocked(dns, "other.example").is_none());
     // The folder is what was published, though the bundle has a file more.
@@ -50,7 +46,7 @@ fn lists_are_compiled_once_and_machines_take_them_over() {
     let (_, scratch) = edge.stop_by("TERM");
     std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
     let edge = Tidegate::start_in(scratch, &fleet.own_file("a", ""));
-    assert!(greets(&edge, "2 lists with 3 rules, compiled"), "{:?}", edge.greeting);
+    assert!(edge.greets("2 lists with 3 rules, compiled"), "{:?}", edge.greeting);
     assert!(is_blocked(dns, "tracker.example").is_some());
 }
 
@@ -66,7 +62,7 @@ fn a_machine_with_a_list_of_its_own_compiles_as_ever() {
     let (_, scratch) = edge.stop_by("TERM");
     std::fs::remove_file(scratch.path().join("state/policy.snapshot")).unwrap();
     let edge = Tidegate::start_in(scratch, &fleet.own_file("a", own));
-    assert!(greets(&edge, "rules, compiled"), "{:?}", edge.greeting);
+    assert!(edge.greets("rules, compiled"), "{:?}", edge.greeting);
 }
 
 #[test]

@@ -201,7 +201,7 @@ fn a_start_needs_no_network_and_a_kill_in_the_middle_spoils_nothing() {
 fn without_network_at_the_first_start_it_runs_says_so_and_fetches_later() {
     let house = House::new(Manner::Nothing);
     let edge = Tidegate::start(&house.yaml());
-    assert!(edge.greeting.iter().any(|line| line.contains("list ads could not be downloaded yet")));
+    assert!(edge.greets("list ads could not be downloaded yet"));
     assert!(!is_blocked(&edge, "ads1.example") && is_blocked(&edge, "lists.example"));
     let state = wait::until("a failure", || {
         let state = subscription(&edge);
